@@ -26,7 +26,7 @@ describe('a Redis that cannot be used', () => {
 
   it('prints where the error came from with SLUICE_DEBUG=1', async () => {
     const args = ['inspect', 'a', '--redis', `redis://127.0.0.1:${String(await freePort())}`];
-    const { err } = await runSluice(args, { env: { SLUICE_DEBUG: '1' } });
+    const { err } = await runSluice(args, { SLUICE_DEBUG: '1' });
 
     expect(err).toMatch(/^ *at connect /m);
   });
@@ -128,7 +128,7 @@ describe('over TLS', () => {
 
   it('a trusted certificate is necessary and sufficient', async () => {
     const args = ['inspect', 'a', '--redis', server.url];
-    const trusting = await runSluice(args, { env: { NODE_EXTRA_CA_CERTS: tlsFixture.caFile } });
+    const trusting = await runSluice(args, { NODE_EXTRA_CA_CERTS: tlsFixture.caFile });
     const wary = await inspectAt(server.url);
 
     expect(trusting).toMatchObject({

@@ -79,7 +79,7 @@ describe('a service that denies', () => {
 
   it('tells strangers nothing, and takes the token', async () => {
     const args = ['--config', serving.file(LIMITS), '--admin', '0.0.0.0:0'];
-    const one = await serving.serve(args, { env: { SLUICE_TOKEN: TOKEN } });
+    const one = await serving.serve(args, { SLUICE_TOKEN: TOKEN });
     const service = `http://${(one.addresses['admin'] ?? '').replace('0.0.0.0', '127.0.0.1')}`;
     const block = ['block', 'ann', '--limit', 'login', '--for', '1m', '--reason', 'x', '--service', service];
 

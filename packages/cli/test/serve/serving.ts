@@ -4,8 +4,6 @@ import { join } from 'node:path';
 import { until, useClosing } from '@sluice/testkit';
 import { runHere, startSluice, type Ran } from '../sluice.ts';
 
-const NOWHERE = '0';
-
 /** `sluice serve` in a process of its own. */
 export interface Serving {
   readonly pid: number;
@@ -18,14 +16,10 @@ export interface Serving {
   readonly ended: Promise<number | null>;
 }
 
-export interface ServeOptions {
-  readonly env?: Readonly<Record<string, string>>;
-}
-
 /** Starts services that end with the test, and files that are removed with it. */
 export function useServe(): {
   /** Starts it with ports of its own, and resolves when it is ready. */
-  serve(args: readonly string[], options?: ServeOptions): Promise<Serving>;
+  serve(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Serving>;
   /** Runs it in this process until it ends, as it does at once with a wrong option or file, or with `--check`. */
   run(args: readonly string[]): Promise<Ran>;
   /** The path of a file with this text. */
@@ -52,9 +46,9 @@ export function useServe(): {
       writeFileSync(path, text);
       return path;
     },
-    async serve(args, { env } = {}) {
+    async serve(args, env) {
       const ports = ['grpc', 'http', 'admin'].filter((name) => !args.includes(`--${name}`));
-      const listeners = ports.flatMap((name) => [`--${name}`, NOWHERE]);
+      const listeners = ports.flatMap((name) => [`--${name}`, '0']);
       const { child, printed, ended } = startSluice(['serve', ...args, ...listeners], env);
       closing(async () => {
         child.kill('SIGKILL');
