@@ -4,7 +4,7 @@ import { checkJson, parseJson } from '../transport/bodies.ts';
 import type { Route } from '../transport/http.ts';
 import { RequestProblem } from '../transport/request-problem.ts';
 import { sendJson, sendText } from '../transport/send.ts';
-import { decideRemotely } from './decide-remotely.ts';
+import { decideRemotely } from './remote-decisions.ts';
 import { makeOperations, runOperation } from './operations.ts';
 import { openApi } from './open-api.ts';
 
