@@ -10,7 +10,6 @@ import { serveRls } from '../rls/serve-rls.ts';
 import { serveSentinel } from '../sentinel/serve-sentinel.ts';
 import type { Service } from '../service.ts';
 import { isLocal, type Address } from '../transport/address.ts';
-import { Bodies } from '../transport/bodies.ts';
 import { followTls, readTls, type SecureServer } from '../transport/certificates.ts';
 import { Clients } from '../transport/clients.ts';
 import { serveHttp, type Made, type Route } from '../transport/http.ts';
@@ -37,7 +36,7 @@ export async function openListeners(
   const { log, maxInFlight } = settings;
   const tls = settings.tls === undefined ? undefined : readTls(settings.tls);
   const clients = new Clients(() => service.configuration.forwardAuth?.trustedProxies);
-  const http = { maxInFlight, clients, bodies: new Bodies(clients) };
+  const http = { maxInFlight, clients };
   const make: Readonly<Record<ListenerName, (isPrivate: boolean) => Made>> = {
     grpc: (isPrivate) => serveRls(service, { entrance: { isPrivate }, clients, tls, maxInFlight }),
     http: (isPrivate) => {

@@ -6,7 +6,6 @@ import { text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from '@jest/globals';
 import { tlsFixture, until, useClosing } from '@sluice/testkit';
-import { Bodies } from '../../src/transport/bodies.ts';
 import { Clients } from '../../src/transport/clients.ts';
 import { serveHttp, type HttpOptions, type Made, type Route } from '../../src/transport/http.ts';
 
@@ -51,7 +50,7 @@ async function start(options: Partial<HttpOptions> = {}): Promise<void> {
       throw new Error('a secret');
     }),
   ];
-  made = serveHttp(routes, { maxInFlight: 10, clients, bodies: new Bodies(clients), ...options });
+  made = serveHttp(routes, { maxInFlight: 10, clients, ...options });
   closing(() => made.close(0));
   made.server.listen(0, '127.0.0.1');
   await once(made.server, 'listening');
