@@ -14,7 +14,7 @@ import {
 import type { Service } from '../service.ts';
 import { badRequest, type RequestProblem } from '../transport/request-problem.ts';
 import { Overrides, type Fields } from './overrides.ts';
-import { Receipts } from './receipts.ts';
+import { releaseSlot, renewSlot, settleReservation, writeReceipt } from './receipts.ts';
 
 /** One operation of `/v1`: from here come its route, its rights and its description. */
 export interface Operation {
@@ -32,7 +32,6 @@ export interface Operation {
 /** The operations of `/v1` over the named limits of the configuration. No state of theirs is in this process. */
 export function makeOperations(service: Service): Readonly<Record<string, Operation>> {
   const { core } = service;
-  const receipts = new Receipts(service);
   const overrides = new Overrides(service);
   const readKeys = ({ keys }: Fields, cost: unknown = 1): readonly Want[] => {
     const { limits } = service.configuration;
@@ -62,7 +61,7 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
       answer: 'Reservation',
       run: async (fields) => {
         const decision = await decide('take', readKeys(fields, atLeastOne(fields['estimate'], 'estimate')));
-        return { decision: write(decision), reservation: receipts.write('reservation', decision) };
+        return { decision: write(decision), reservation: writeReceipt(service, 'reservation', decision) };
       },
     },
     settle: {
@@ -70,7 +69,7 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
         'Reports, once, how many units of a reservation were used; the rest is refunded. More than the estimate needs the token. After ten minutes, a reservation costs its estimate.',
       needs: ['reservation', 'actual'],
       run: ({ reservation, actual }, hasRights) =>
-        receipts.settle(readText(reservation, 'reservation'), readWhole(actual, 'actual'), hasRights),
+        settleReservation(service, readText(reservation, 'reservation'), readWhole(actual, 'actual'), hasRights),
     },
     acquire: {
       summary:
@@ -88,19 +87,19 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
           return { ...want, holder: named ?? newHolder(), isNamed: named !== undefined };
         });
         const decision = await decide('take', holding);
-        return { decision: write(decision), slot: receipts.write('slot', decision) };
+        return { decision: write(decision), slot: writeReceipt(service, 'slot', decision) };
       },
     },
     release: {
       summary: 'Releases slots. Sent again, it does nothing.',
       needs: ['slot'],
-      run: ({ slot }) => receipts.release(readText(slot, 'slot')),
+      run: ({ slot }) => releaseSlot(service, readText(slot, 'slot')),
     },
     renew: {
       summary: 'Makes slots expire a ttl from now. Slots that have expired are not held again.',
       needs: ['slot'],
       answer: 'Renewal',
-      run: async ({ slot }) => ({ held: await receipts.renew(readText(slot, 'slot')) }),
+      run: async ({ slot }) => ({ held: await renewSlot(service, readText(slot, 'slot')) }),
     },
     refund: {
       summary: 'Refunds units of keys, at most those that are used. Every call refunds, so do not repeat it.',
