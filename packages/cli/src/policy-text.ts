@@ -1,8 +1,9 @@
 import { Option, type Command } from 'commander';
 import { parsePolicy, PolicyError, type Policy } from '@sluice/core';
+import { MAKERS } from '@sluice/core/spi';
 import { UsageError } from './failure.ts';
 
-const KINDS = 'fixedWindow slidingWindow slidingCounter slidingLog tokenBucket leakyBucket concurrency'.split(' ');
+const KINDS = Object.keys(MAKERS);
 export const POLICY_KINDS: string = KINDS.join(', ');
 export const POLICY_EXAMPLE = "'fixedWindow --limit 100 --window 1m'";
 

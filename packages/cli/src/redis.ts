@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
 import { Failure, isLate, UsageError } from './failure.ts';
 
@@ -113,16 +114,11 @@ function readUrl(text: string): Address {
   throw new UsageError(`a Redis URL looks like redis://user:password@host:6379/0 (rediss: for TLS), ${encoded}`);
 }
 
-async function withinTime<T>(promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(NO_ANSWER));
-    }, PATIENCE_MS);
+function withinTime<T>(promise: Promise<T>): Promise<T> {
+  const late = sleep(PATIENCE_MS, undefined, { ref: false }).then((): never => {
+    throw new Error(NO_ANSWER);
   });
-  return Promise.race([promise, late]).finally(() => {
-    clearTimeout(timer);
-  });
+  return Promise.race([promise, late]);
 }
 
 function unusable({ host, port }: Pick<Address, 'host' | 'port'>, cause: unknown, further = ''): Failure {

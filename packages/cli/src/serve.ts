@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Command } from 'commander';
-import type { ServerOptions } from '@sluice/server';
+import type { ServerOptions, SupervisedWorkers } from '@sluice/server';
 import { EXIT, Failure, UsageError } from './failure.ts';
 import { addServeFlags, readServeFlags, type ServeOptions } from './serve-flags.ts';
 import { readGlobals } from './session.ts';
@@ -34,10 +34,16 @@ export function addServe(sluice: Command): void {
  */
 async function serve({ server, workers, shutdownDelayMs, check }: ServeOptions, json: boolean): Promise<void> {
   const options = { ...server, log };
-  if (check) await checkOnly(options);
-  else if (cluster.isWorker) await runWorker(options, shutdownDelayMs);
-  else if (workers === 1) await serveAlone(options, shutdownDelayMs, json);
-  else await supervise(workers, shutdownDelayMs, json);
+  if (check) return checkOnly(options);
+  if (cluster.isWorker) return runWorker(options, shutdownDelayMs);
+  const serving = workers === 1 ? await startHere(options) : await startWorkers(workers);
+  process.on('SIGHUP', () => void serving.reload());
+  const ended = waitForSignal(() => {
+    serving.kill();
+    process.exit(EXIT.failed);
+  });
+  tellReady(serving.addresses, workers, json);
+  return serving.close({ delayMs: getDelay(await ended, shutdownDelayMs) });
 }
 
 /**
@@ -74,32 +80,21 @@ function counted(count: number, what: string): string {
   return `${String(count)} ${count === 1 ? what : what.replace(/^\w+/, '$&s')}`;
 }
 
-async function serveAlone(options: ServerOptions, shutdownDelayMs: number, json: boolean): Promise<void> {
+/** A service in this process, or in several. */
+type Serving = Pick<SupervisedWorkers, 'addresses' | 'close' | 'kill'> & { reload(): unknown };
+
+async function startHere(options: ServerOptions): Promise<Serving> {
   keepPausesShort();
   const { createServer } = await import('@sluice/server');
   const running = await usable(createServer(options));
-  process.on('SIGHUP', () => void running.reload());
-  const ended = waitForSignal(() => {
-    process.exit(EXIT.failed);
-  });
   collectStart();
-  tellReady(running.addresses, 1, json);
-  await running.close({ delayMs: getDelay(await ended, shutdownDelayMs) });
+  return { ...running, kill: () => undefined };
 }
 
-async function supervise(workers: number, shutdownDelayMs: number, json: boolean): Promise<void> {
+async function startWorkers(workers: number): Promise<Serving> {
   const { superviseWorkers, WorkerFailed } = await import('@sluice/server');
   try {
-    const supervised = await superviseWorkers({ workers, log });
-    process.on('SIGHUP', () => {
-      supervised.reload();
-    });
-    const ended = waitForSignal(() => {
-      supervised.kill();
-      process.exit(EXIT.failed);
-    });
-    tellReady(supervised.addresses, workers, json);
-    await supervised.close({ delayMs: getDelay(await ended, shutdownDelayMs) });
+    return await superviseWorkers({ workers, log });
   } catch (error) {
     // The worker has printed why.
     if (error instanceof WorkerFailed && error.exitCode !== 0) process.exit(error.exitCode);

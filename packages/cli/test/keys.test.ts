@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
   concurrency,
   createLimiter,
@@ -14,11 +14,11 @@ import {
   type Policy,
 } from '@sluice/core';
 import { createPolicies, managed } from '@sluice/core/managed';
+import { useClosing } from '@sluice/testkit';
 import { useCli } from './sluice.ts';
 
 const cli = useCli();
-const limiters: { close(): Promise<void> }[] = [];
-afterEach(() => Promise.all(limiters.splice(0).map((limiter) => limiter.close())));
+const closing = useClosing();
 beforeEach(async () => {
   await cli.admin.flushall();
 });
@@ -27,9 +27,7 @@ beforeEach(async () => {
 function limiterOf(options: object): Limiter {
   const store = redisStore(cli.admin, { prefix: 'sluice' });
   const all = { name: 'api', onStoreError: 'throw', timeoutMs: 60_000, denialCache: false, store, ...options };
-  const limiter = createLimiter(all as object as LimiterOptions) as Limiter;
-  limiters.push(limiter);
-  return limiter;
+  return closing(createLimiter(all as object as LimiterOptions) as Limiter);
 }
 
 interface Inspected {
@@ -136,7 +134,7 @@ describe('inspect', () => {
 
   it('reads a key by its managed policy, or by the override that is in force', async () => {
     const store = redisStore(cli.admin, { prefix: 'sluice' });
-    const policies = createPolicies(store);
+    const policies = closing(createPolicies(store));
     await policies.put('orders', tokenBucket({ capacity: 10, refill: 1, every: '1h' }));
     const bigger = tokenBucket({ capacity: 50, refill: 1, every: '1h' });
     await policies.override('orders', { prefix: 'org-7:' }, bigger, { by: 'ann', reason: 'sale' });
@@ -150,7 +148,6 @@ describe('inspect', () => {
     expect(keys).toEqual([expect.objectContaining({ isManaged: true, limit: 'orders', used: 3, remaining: 7 })]);
     expect(out).toMatch(/orders \(managed\) +tokenBucket 50, 1 per 1h +3 +47/);
     expect(out).toContain('orders: by the override for org-7:* (ann: sale)');
-    await policies.close();
   });
 
   it('says so if there is no state, or a value that Sluice did not write, and changes nothing', async () => {
@@ -220,7 +217,7 @@ describe('block', () => {
 
   it('holds under a managed policy, also after its reset, and for slots, of which the value does not tell how long', async () => {
     const store = redisStore(cli.admin, { prefix: 'sluice' });
-    const policies = createPolicies(store);
+    const policies = closing(createPolicies(store));
     const policy = concurrency({ limit: 2, ttl: '1m' });
     await policies.put('jobs', policy, { apps: ['web'] });
     await policies.put('jobs', policy, { reset: true });
@@ -233,7 +230,6 @@ describe('block', () => {
     expect(keys).toMatchObject([{ algorithm: 'concurrency', policy: null, used: 1, remaining: 2 }]);
     expect(code).toBe(0);
     expect((await limiter.acquire('ann')).decision.outcome).toBe('blocked');
-    await policies.close();
   });
 
   it('takes a whole key before the first request of a limit', async () => {

@@ -1,16 +1,15 @@
 import { userInfo } from 'node:os';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, redisStore, silenceWarnings, type Limiter } from '@sluice/core';
 import { createPolicies, managed } from '@sluice/core/managed';
 import { shareRecord, type PageRecord } from '@sluice/page/spi';
 import { connectTo, findTimeline } from '@sluice/core/spi';
-import { until } from '@sluice/testkit';
+import { until, useClosing } from '@sluice/testkit';
 import { useCli } from './sluice.ts';
 
 silenceWarnings('SLUICE_POLICY_UNCONFIGURED');
 const cli = useCli();
-const closing: { close(): Promise<void> }[] = [];
-afterEach(() => Promise.all(closing.splice(0).map((one) => one.close())));
+const closing = useClosing();
 beforeEach(async () => {
   await cli.admin.flushall();
 });
@@ -27,11 +26,9 @@ const set = (...rest: readonly string[]): ReturnType<typeof cli.sluice> =>
 
 function ordersLimiter(): Limiter {
   const store = redisStore(cli.admin, { prefix: 'sluice' });
-  const policies = createPolicies(store);
+  const policies = closing(createPolicies(store));
   const options = { policy: managed('orders'), app: 'checkout', store, policies, onStoreError: 'throw' as const };
-  const limiter = createLimiter({ ...options, timeoutMs: 60_000 });
-  closing.push(limiter, policies);
-  return limiter;
+  return closing(createLimiter({ ...options, timeoutMs: 60_000 }));
 }
 
 describe('policy put', () => {

@@ -17,12 +17,9 @@ export interface Ran {
 const BUILT = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
 /** Runs the program as it is built and installed, in a process of its own, and waits for its end. */
-export async function runSluice(
-  args: readonly string[],
-  { env = {}, input = '' }: { env?: Readonly<Record<string, string>>; input?: string } = {},
-): Promise<Ran> {
+export async function runSluice(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ran> {
   const { child, ended } = startSluice(args, env);
-  child.stdin.end(input);
+  child.stdin.end();
   return ended;
 }
 

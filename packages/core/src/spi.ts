@@ -14,8 +14,8 @@ export { readSubject } from './values/key.ts';
 export { watchDecisions, type SeenDecision } from './limiter/publish.ts';
 export { liveLimiters } from './observe/live-limiters.ts';
 
-// Policies, and the rules they are compiled to.
-export { compile } from './policies/index.ts';
+// Policies, by their kinds, and the rules they are compiled to.
+export { compile, MAKERS } from './policies/index.ts';
 
 // What changed and broke, and lists that processes share.
 export { findTimeline } from './events/timeline.ts';
@@ -31,6 +31,7 @@ export { readWriter } from './stores/writer.ts';
 export { foldCase, listReadings } from './http/keys/path-readings.ts';
 
 // Checks of the values that users write, with their errors and warnings.
+export { suggest } from './values/hint.ts';
 export { readOptions } from './values/shape.ts';
 export { parseDuration, writeDuration } from './values/duration.ts';
 export { parseName } from './values/name.ts';

@@ -10,11 +10,9 @@ import {
 } from '@sluice/core';
 import { startTcpProxy, until, useRedis, type TcpProxy } from '@sluice/testkit';
 import type { KeyState } from '../src/key-actions.ts';
-import type { Snapshot } from '../src/snapshot.ts';
-import { ask, pageWith, useCleanUp } from './serve-page.ts';
+import { ask, closing, lookUp, pageWith, readSnapshot } from './serve-page.ts';
 
 silenceWarnings('SLUICE_STORE_AWAY');
-const later = useCleanUp();
 const redis = useRedis();
 const why = { reason: 'floods', by: 'ops' };
 afterEach(() => redis.admin.flushall());
@@ -29,17 +27,13 @@ interface Shop {
 
 /** A limiter whose requests wait for 100 ms, and its page. */
 async function openShop(): Promise<Shop> {
-  const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
-  later(() => {
-    proxy.close();
-  });
+  const proxy = closing(await startTcpProxy({ host: '127.0.0.1', port: redis.server.port }));
   const store = redisStore(proxy.through(redis.server.storeUrl), { prefix: 'sluice' });
   const policy = fixedWindow({ limit: 600, window: '1h' });
-  const limiter = createLimiter({ name: 'api', policy, store, denialCache: false });
-  later(() => limiter.close());
+  const limiter = closing(createLimiter({ name: 'api', policy, store, denialCache: false }));
   const made = pageWith({ limiters: [limiter] });
   await limiter.consume('ann', 502);
-  const [state] = (await ask(made, 'key', { key: 'ann' })).json as readonly KeyState[];
+  const [state] = await lookUp(made, 'ann');
   return { proxy, store, limiter, made, id: state?.id };
 }
 
@@ -76,9 +70,7 @@ describe('while Redis is away', () => {
     expect((await limiter.peek('ann')).outcome).toBe('blocked');
     expect(text).toMatch(/No answer from the store \(redis\) of\s+api since <time/);
     expect(words.text).toMatch(/Blocked until .* in this process, which counts by itself while its store does not/);
-    expect(((await ask(made, 'snapshot')).json as Snapshot).troubles).toMatchObject([
-      { what: 'outage', endAtMs: null },
-    ]);
+    expect((await readSnapshot(made)).troubles).toMatchObject([{ what: 'outage', endAtMs: null }]);
     await proxy.heal();
     await until('both are told', async () =>
       (await readEvents({ store })).every(({ endAtMs, what }) => what === 'block' || endAtMs !== null),
@@ -92,8 +84,7 @@ describe('while Redis is away', () => {
 
 it('under a block nothing is left, whatever was used, and a key from the table has all its limits', async () => {
   const { limiter, store, made, id } = await openShop();
-  const other = createLimiter({ name: 'login', policy: fixedWindow({ limit: 1, window: '1h' }), store });
-  later(() => other.close());
+  const other = closing(createLimiter({ name: 'login', policy: fixedWindow({ limit: 1, window: '1h' }), store }));
   const both = pageWith({ limiters: [limiter, other] });
   await other.consume('ann');
   await other.consume('ann');

@@ -11,9 +11,7 @@ import Koa from 'koa';
 import { createLimiter, fixedWindow } from '@sluice/core';
 import { page, type PageHandler } from '@sluice/page';
 import type { KeyState } from '../src/key-actions.ts';
-import { pageWith, findPort, TOKEN, useCleanUp } from './serve-page.ts';
-
-const later = useCleanUp();
+import { closing, findPort, pageWith, TOKEN } from './serve-page.ts';
 
 /** Serves a page at `/limits`, and `hello` elsewhere. Resolves to the port. */
 const FRAMEWORKS: Readonly<Record<string, (path?: string) => Promise<number>>> = {
@@ -38,8 +36,7 @@ const FRAMEWORKS: Readonly<Record<string, (path?: string) => Promise<number>>> =
     });
   },
   Fastify: async () => {
-    const app = fastify();
-    later(() => app.close());
+    const app = closing(fastify());
     await app.register(pageWith(), { prefix: '/limits' });
     app.get('/', () => 'hello');
     app.get('/limitsmore', () => 'hello');
@@ -51,8 +48,7 @@ const FRAMEWORKS: Readonly<Record<string, (path?: string) => Promise<number>>> =
     class App {
       readonly name = 'app';
     }
-    const app = await NestFactory.create<NestExpressApplication>(App, { logger: false } as never);
-    later(() => app.close());
+    const app = closing(await NestFactory.create<NestExpressApplication>(App, { logger: false } as never));
     app.use('/limits', pageWith());
     app.use(hello);
     await app.listen(0, '127.0.0.1');
@@ -118,8 +114,7 @@ describe.each(Object.entries(FRAMEWORKS))('%s', (_name, serve) => {
   });
 
   it('reads JSON, and answers with it', async () => {
-    const limiter = createLimiter({ name: 'api', policy: fixedWindow({ limit: 5, window: '1h' }) });
-    later(() => limiter.close());
+    const limiter = closing(createLimiter({ name: 'api', policy: fixedWindow({ limit: 5, window: '1h' }) }));
     await limiter.consume('ann', 3);
     const at = `http://127.0.0.1:${String(await serve())}/limits/`;
     const post = async (name: string, body: unknown): Promise<Response> =>
@@ -140,7 +135,7 @@ describe.each(Object.entries(FRAMEWORKS))('%s', (_name, serve) => {
 
 it('writes nothing to a response that the application has sent meanwhile', async () => {
   const slow = page({ authorize: () => new Promise<boolean>((resolve) => setTimeout(resolve, 50, true)) });
-  later(() => slow.close());
+  closing(() => slow.close());
   let answering: Promise<unknown> | undefined;
   const port = await findPort((request, response) => {
     answering = slow(request, response);

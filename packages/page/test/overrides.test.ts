@@ -3,9 +3,8 @@ import { createLimiter, fixedWindow, redisStore, type LimitEvent, type Limiter }
 import { createPolicies, managed, type Policies } from '@sluice/core/managed';
 import { useRedis } from '@sluice/testkit';
 import type { KeyState } from '../src/key-actions.ts';
-import { ask, pageWith, useCleanUp } from './serve-page.ts';
+import { ask, closing, lookUp, pageWith } from './serve-page.ts';
 
-const later = useCleanUp();
 const redis = useRedis();
 const why = { reason: 'a sale', by: 'ops' };
 
@@ -22,8 +21,9 @@ async function openShop(): Promise<Shop> {
   const store = redisStore(redis.admin, { prefix: 'shop' });
   const policies = createPolicies(store);
   await policies.put('orders', fixedWindow({ limit: 2, window: '1h' }), { apps: ['shop'] });
-  const limiter = createLimiter({ name: 'api', policy: managed('orders'), app: 'shop', store, timeoutMs: 60_000 });
-  later(() => limiter.close());
+  const limiter = closing(
+    createLimiter({ name: 'api', policy: managed('orders'), app: 'shop', store, timeoutMs: 60_000 }),
+  );
   const log: LimitEvent[] = [];
   const made = pageWith({ limiters: [limiter], log: (change) => log.push(change) });
   await limiter.consume('ann');
@@ -31,7 +31,7 @@ async function openShop(): Promise<Shop> {
 }
 
 const stateOf = async (made: ReturnType<typeof pageWith>, key = 'ann'): Promise<KeyState> => {
-  const [state] = (await ask(made, 'key', { key })).json as readonly KeyState[];
+  const [state] = await lookUp(made, key);
   return state as KeyState;
 };
 
@@ -108,8 +108,7 @@ describe('an override of one key', () => {
   });
 
   it('needs a managed policy: numbers in code stay, and the answer says what to do', async () => {
-    const limiter = createLimiter({ name: 'fixed', policy: fixedWindow({ limit: 2, window: '1h' }) });
-    later(() => limiter.close());
+    const limiter = closing(createLimiter({ name: 'fixed', policy: fixedWindow({ limit: 2, window: '1h' }) }));
     const made = pageWith({ limiters: [limiter] });
     const { id, managed: numbers } = await stateOf(made);
 

@@ -15,27 +15,20 @@ import { page, type PageOptions } from '@sluice/page';
 import { expectWarnings } from '@sluice/testkit';
 import type { KeyState } from '../src/key-actions.ts';
 import type { Snapshot } from '../src/snapshot.ts';
-import { ask, pageWith, TOKEN, useCleanUp } from './serve-page.ts';
+import { ask, closing, lookUp, pageWith, readSnapshot, TOKEN } from './serve-page.ts';
 
 expectWarnings('SLUICE_POLICIES_LOST');
 
-const later = useCleanUp();
-
 function limiterOf(name: string, limit = 2): Limiter {
-  const limiter = createLimiter({ name, policy: fixedWindow({ limit, window: '1h' }) });
-  later(() => limiter.close());
-  return limiter;
+  return closing(createLimiter({ name, policy: fixedWindow({ limit, window: '1h' }) }));
 }
 
 async function deny(limiter: Limiter, key: string, times: number): Promise<void> {
   for (let allowed = 0; allowed < times;) if (!(await limiter.consume(key)).allowed) allowed++;
 }
 
-const snapshotOf = async (made: ReturnType<typeof pageWith>): Promise<Snapshot> => (await ask(made, 'snapshot')).json;
-const statesOf = async (made: ReturnType<typeof pageWith>, key: string): Promise<readonly KeyState[]> =>
-  (await ask(made, 'key', { key })).json;
 const idOf = async (made: ReturnType<typeof pageWith>, key: string): Promise<string | undefined> =>
-  (await statesOf(made, key))[0]?.id;
+  (await lookUp(made, key))[0]?.id;
 
 describe('the options of page', () => {
   it.each<[string, unknown, string]>([
@@ -83,7 +76,7 @@ describe('who may use the page', () => {
     const made = pageWith();
     const named = await ask(made, 'snapshot', undefined, { fields: basic('ann', TOKEN) });
 
-    expect([(await snapshotOf(made)).operator, (named.json as Snapshot).operator]).toEqual([null, 'ann']);
+    expect([(await readSnapshot(made)).operator, (named.json as Snapshot).operator]).toEqual([null, 'ann']);
   });
 
   it('is decided by authorize, which is given the request, and whose name is taken before one that is written', async () => {
@@ -137,7 +130,7 @@ describe('the page', () => {
     await limiter.peek('ann');
 
     const { text } = await ask(made, 'live');
-    const { limiters, process: of } = await snapshotOf(made);
+    const { limiters, process: of } = await readSnapshot(made);
 
     expect(text.replaceAll(/<[^>]*>|\s+/g, ' ').replaceAll(/ +/g, ' ')).toMatch(
       / memory answers, no policies lost\. .* Denials in the last hour 2 ; most in a minute: 2, .* ann 2 denials api fixedWindow 5 per 1h Block … .* api store memory, keys in memory: 1, p50 [\d.]+ ms, p99 [\d.]+ ms api fixedWindow 5 per 1h 5 allowed 2 denied /,
@@ -178,12 +171,11 @@ describe('a snapshot', () => {
       { name: 'per-ip', policy: limit(9) },
       { name: 'per-user', policy: limit(1) },
     ];
-    const both = createLimiter({ name: 'both', limits });
-    later(() => both.close());
+    const both = closing(createLimiter({ name: 'both', limits }));
     for (let i = 0; i < 4; i++) await both.consume({ 'per-ip': '203.0.113.7', 'per-user': 'ann' });
     await deny(limiterOf('api'), 'bob', 6);
 
-    const { denied } = await snapshotOf(made);
+    const { denied } = await readSnapshot(made);
 
     const denial = (count: number, used: number): unknown => expect.objectContaining({ count, used, limit: used });
     expect(denied.keys).toEqual([
@@ -195,8 +187,7 @@ describe('a snapshot', () => {
   it('says which managed policies their source has lost, and who still has them', async () => {
     const records: Record<string, unknown> = { orders: { policy: fixedWindow({ limit: 5, window: '1h' }) } };
     const policies = createPolicies({ load: () => Promise.resolve({ ...records }) });
-    const orders = createLimiter({ name: 'shop', policy: managed('orders'), policies });
-    later(() => orders.close());
+    const orders = closing(createLimiter({ name: 'shop', policy: managed('orders'), policies }));
     await orders.consume('ann');
     delete records['orders'];
     await policies.list();
@@ -213,7 +204,7 @@ describe('a snapshot', () => {
     const made = pageWith({ limiters: [shown] });
     for (const limiter of [shown, other]) await deny(limiter, 'ann', 1);
 
-    const { limiters, denied } = await snapshotOf(made);
+    const { limiters, denied } = await readSnapshot(made);
 
     expect([limiters.map(({ name }) => name), denied.keys.map(({ limiter }) => limiter)]).toEqual([
       ['shown'],
@@ -246,7 +237,7 @@ describe('a key that is looked up', () => {
 
     const { text } = await ask(made, 'key', { key: 'ann' }, { fields: { accept: 'text/html' } });
 
-    expect(await statesOf(made, 'ann')).toEqual([
+    expect(await lookUp(made, 'ann')).toEqual([
       expect.objectContaining({
         ...{ limiter: 'api', key: 'ann', outcome: 'allowed', retryAtMs: null, managed: null },
         policies: [expect.objectContaining({ name: 'api', used: 87, limit: 100, remaining: 13, windowMs: 3_600_000 })],
@@ -263,7 +254,7 @@ describe('a key that is looked up', () => {
     const counted = ['203.0.113.7', canonicalAddress(address, 64) ?? ''];
     for (const key of counted) await limiter.consume(key);
 
-    const found = [...(await statesOf(made, '::ffff:203.0.113.7')), ...(await statesOf(made, address))];
+    const found = [...(await lookUp(made, '::ffff:203.0.113.7')), ...(await lookUp(made, address))];
 
     expect(found.map(({ key }) => key)).toEqual(counted);
   });
@@ -273,7 +264,7 @@ describe('a key that is looked up', () => {
     const limiter = limiterOf('api');
     const key = canonicalAddress('2001:db8:1:2:3:4:5:6', 64) ?? '';
 
-    const states = await statesOf(made, '2001:db8:1:2:3:4:5:6');
+    const states = await lookUp(made, '2001:db8:1:2:3:4:5:6');
     await ask(made, 'block', { id: states[0]?.id, duration: '1h', reason: 'r', by: 'ops' });
 
     expect(states.map((state) => state.key)).toEqual([key]);
@@ -284,18 +275,17 @@ describe('a key that is looked up', () => {
     const made = pageWith();
     const [small, big] = [1, 100].map((limit) => fixedWindow({ limit, window: '1h' }));
     const policy = policyOf((key) => (key === 'big' ? big : small));
-    const limiter = createLimiter({ name: 'plans', policy });
-    later(() => limiter.close());
+    const limiter = closing(createLimiter({ name: 'plans', policy }));
     await limiter.consume('big');
 
-    expect(await statesOf(made, 'big')).toMatchObject([{ policies: [{ used: 1, limit: 100 }], managed: null }]);
-    expect(await statesOf(made, 'eve')).toMatchObject([{ policies: [{ used: 0, limit: 1 }] }]);
+    expect(await lookUp(made, 'big')).toMatchObject([{ policies: [{ used: 1, limit: 100 }], managed: null }]);
+    expect(await lookUp(made, 'eve')).toMatchObject([{ policies: [{ used: 0, limit: 1 }] }]);
   });
 
   it('has its state under each limit if it has used nothing', async () => {
     const made = pageWith({ limiters: [limiterOf('a'), limiterOf('b')] as unknown as Limiter<never>[] });
 
-    expect((await statesOf(made, 'ann')).map(({ limiter, policies }) => [limiter, policies[0]?.used])).toEqual([
+    expect((await lookUp(made, 'ann')).map(({ limiter, policies }) => [limiter, policies[0]?.used])).toEqual([
       ['a', 0],
       ['b', 0],
     ]);
@@ -378,8 +368,7 @@ describe('an action', () => {
     const perform: Store['perform'] = (op, asks) => behind.perform(op === 'block' ? 'peek' : op, asks);
     const store = { source: 'deaf', perform };
     const policy = fixedWindow({ limit: 5, window: '1m' });
-    const limiter = createLimiter({ name: 'deaf', policy, store, onStoreError: 'throw' });
-    later(() => limiter.close());
+    const limiter = closing(createLimiter({ name: 'deaf', policy, store, onStoreError: 'throw' }));
     const changes: LimitEvent[] = [];
     const made = pageWith({ limiters: [limiter], log: (change) => changes.push(change) });
     await limiter.consume('ann');

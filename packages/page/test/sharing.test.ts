@@ -1,16 +1,15 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createLimiter, fixedWindow, readEvents, redisStore, type Limiter, type Store } from '@sluice/core';
 import { connectTo } from '@sluice/core/spi';
 import { startTcpProxy, until, useRedis, type TcpProxy } from '@sluice/testkit';
 import { mergeLost, readShared, shareRecord, type PageRecord } from '@sluice/page/spi';
-import type { KeyState } from '../src/key-actions.ts';
 import type { Snapshot } from '../src/snapshot.ts';
-import { ask, pageWith, useCleanUp } from './serve-page.ts';
+import { ask, closing, lookUp, pageWith, readSnapshot } from './serve-page.ts';
 
-const later = useCleanUp();
 const redis = useRedis();
 beforeEach(async () => {
   await redis.admin.flushall();
@@ -18,17 +17,14 @@ beforeEach(async () => {
 
 type Made = ReturnType<typeof pageWith>;
 const LIST = 'sluice:{#page}:denied';
-const snapshotOf = async (made: Made): Promise<Snapshot> => (await ask(made, 'snapshot')).json;
-const deniedOf = async (made: Made): Promise<Snapshot['denied']> => (await snapshotOf(made)).denied;
+const deniedOf = async (made: Made): Promise<Snapshot['denied']> => (await readSnapshot(made)).denied;
 const isBlock = ({ what }: { readonly what: string }): boolean => what === 'block';
 const connection = () => connectTo(redis.client, 'sluice', 'test');
 const storeOf = (): Store => redisStore(redis.client, { prefix: 'sluice' });
 
 function limiterOn(store: Store, name = 'api'): Limiter {
   const policy = fixedWindow({ limit: 1, window: '1h' });
-  const limiter = createLimiter({ name, policy, store, timeoutMs: 60_000, onStoreError: 'allow' });
-  later(() => limiter.close());
-  return limiter;
+  return closing(createLimiter({ name, policy, store, timeoutMs: 60_000, onStoreError: 'allow' }));
 }
 
 /** Denies a key this often, which has not been used yet. */
@@ -42,7 +38,7 @@ async function startDenying(denials: Readonly<Record<string, number>>): Promise<
   const child = spawn(process.execPath, [file, redis.server.storeUrl, JSON.stringify(denials)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  later(async () => {
+  closing(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGKILL');
     await once(child, 'exit');
@@ -53,10 +49,7 @@ async function startDenying(denials: Readonly<Record<string, number>>): Promise<
 
 /** A page that shares two denials of eve with a Redis that may go away. */
 async function shareThroughProxy(): Promise<{ readonly proxy: TcpProxy; readonly made: Made }> {
-  const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
-  later(() => {
-    proxy.close();
-  });
+  const proxy = closing(await startTcpProxy({ host: '127.0.0.1', port: redis.server.port }));
   const made = pageWith({ share: true });
   await deny(limiterOn(redisStore(proxy.through(redis.server.storeUrl), { prefix: 'sluice' })), 'eve', 2);
   return { proxy, made };
@@ -81,7 +74,7 @@ describe('pages of two processes that share their counts', () => {
     const { others, keys, awaySinceMs } = await deniedOf(made);
     const { status } = await ask(made, 'block', { id: keys[1]?.id, duration: '10m', reason: 'a flood', by: 'ops' });
     const elsewhere = pageWith({ share: true });
-    await until('the change is told', async () => (await snapshotOf(elsewhere)).events.some(isBlock));
+    await until('the change is told', async () => (await readSnapshot(elsewhere)).events.some(isBlock));
 
     expect(others).toEqual([{ pid: child.pid, host: expect.any(String), ageMs: expect.any(Number) }]);
     expect(keys.map(({ key, count }) => [key, count])).toEqual([
@@ -91,7 +84,8 @@ describe('pages of two processes that share their counts', () => {
     ]);
     expect([awaySinceMs, status, (await limiter.peek(String(keys[1]?.key))).outcome]).toEqual([null, 200, 'blocked']);
     const change = { what: 'block', key: 'bob', limit: 'api', by: 'ops', reason: 'a flood' };
-    for (const one of [made, elsewhere]) expect((await snapshotOf(one)).events.filter(isBlock)).toMatchObject([change]);
+    for (const one of [made, elsewhere])
+      expect((await readSnapshot(one)).events.filter(isBlock)).toMatchObject([change]);
   });
 
   it('each show when a key was denied by the other, and by which numbers', async () => {
@@ -100,7 +94,7 @@ describe('pages of two processes that share their counts', () => {
     limiterOn(storeOf());
     await until('it is told', async () => (await deniedOf(made)).keys.length === 1);
 
-    const [state] = (await ask(made, 'key', { key: 'vip' })).json as readonly KeyState[];
+    const [state] = await lookUp(made, 'vip');
     const { text } = await ask(made, 'key', { key: 'vip' }, { fields: { accept: 'text/html' } });
 
     const denied = { policy: 'api', count: 2, used: 1, limit: 1, windowMs: 3_600_000, isBlocked: false };
@@ -116,8 +110,7 @@ describe('pages of two processes that share their counts', () => {
     proxy.cut();
 
     await until('that is told', async () => (await deniedOf(made)).awaySinceMs !== null);
-    const own = createLimiter({ name: 'own', policy: fixedWindow({ limit: 1, window: '1h' }) });
-    later(() => own.close());
+    const own = closing(createLimiter({ name: 'own', policy: fixedWindow({ limit: 1, window: '1h' }) }));
     await deny(own, 'max', 3);
 
     expect((await deniedOf(made)).keys.map(({ key, count }) => [key, count])).toEqual([
@@ -132,7 +125,7 @@ describe('pages of two processes that share their counts', () => {
     const { proxy, made } = await shareThroughProxy();
     proxy.hang();
 
-    const answered = await Promise.race([deniedOf(made), new Promise((resolve) => setTimeout(resolve, 30_000))]);
+    const answered = await Promise.race([deniedOf(made), sleep(30_000, undefined, { ref: false })]);
 
     expect(answered).toMatchObject({ keys: [{ key: 'eve' }] });
     await proxy.heal();
@@ -143,7 +136,7 @@ describe('what a page shares', () => {
   it('is nothing, unless it is asked to', async () => {
     const made = pageWith();
     await deny(limiterOn(storeOf()), 'ann', 1);
-    for (let i = 0; i < 2; i++) await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await sleep(2_000);
 
     expect([(await deniedOf(made)).others, await redis.admin.exists(LIST)]).toEqual([null, 0]);
   });
@@ -193,7 +186,7 @@ describe('what others have written to Redis', () => {
     for (const record of records) await shareRecord(connection(), record);
     await limiter.consume('ann');
 
-    const [state] = (await ask(made, 'key', { key: 'ann' })).json as readonly KeyState[];
+    const [state] = await lookUp(made, 'ann');
 
     expect(state?.denials).toEqual([{ ...denial, count: 8, used: 2, policy: 'api' }]);
   });

@@ -1,6 +1,6 @@
 import { SluiceError, type Store } from '@sluice/core';
 import { readOptions } from '@sluice/core/spi';
-import { isLocal, parseAddress, type Address } from './transport/address.ts';
+import { ADDRESS_FORM, isLocal, parseAddress, type Address } from './transport/address.ts';
 import type { CertificateFiles } from './transport/certificates.ts';
 import type { Siblings } from './stats/siblings.ts';
 
@@ -102,7 +102,11 @@ const wholeNumber = (min: number, byDefault: number): Reader<number> =>
   );
 
 const listener = (byDefault: ListenerOption): Reader<Address | undefined> => {
-  return (given, field) => parseAddress(given ?? byDefault, field);
+  return (given, field) => {
+    const address = parseAddress(given ?? byDefault);
+    check(address !== null, field, ADDRESS_FORM, given);
+    return address as Address | undefined;
+  };
 };
 
 const SHAPE = {

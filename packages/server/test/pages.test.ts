@@ -27,9 +27,8 @@ type Operation = readonly [listener: 'http' | 'admin', method: 'GET' | 'HEAD' | 
 
 /** As fetch, which cannot choose the fields of a browser. */
 function ask([listener, method, path, body]: Operation, headers: Sent['headers'] = {}, of = served): Promise<Answer> {
-  const port = Number(of.server.addresses[listener]?.split(':').at(-1));
-  if (body === undefined) return send(port, { method, path, headers });
-  return send(port, {
+  if (body === undefined) return send(of.port(listener), { method, path, headers });
+  return send(of.port(listener), {
     method,
     path,
     headers: { 'Content-Type': 'application/json', ...headers },
@@ -145,19 +144,24 @@ describe("the operators' page", () => {
 
     expect((await ask(block('x'), foreign)).status).toBe(403);
     expect((await ask(block('x'), { ...foreign, authorization: `Bearer ${TOKEN}` })).status).toBe(403);
-    expect((await ask(['admin', 'GET', '/limits'])).status).toBe(404);
+    for (const path of ['/limits', '/auth']) expect((await ask(['admin', 'GET', path])).status).toBe(404);
     expect((await ask(['http', 'GET', '/'])).status).toBe(404);
   });
 
   it('asks strangers for the token, as the password of any name, without which it is not served to them', async () => {
-    const other = await serve(LIMITS, { http: 'off', admin: '0.0.0.0:0', token: TOKEN });
+    const other = await serve(LIMITS, { http: '0.0.0.0:0', admin: '0.0.0.0:0', token: TOKEN });
     const authorization = `Basic ${Buffer.from(`ann:${TOKEN}`).toString('base64')}`;
     const stranger = await ask(['admin', 'GET', '/'], {}, other);
     const known = await ask(['admin', 'GET', '/snapshot'], { authorization }, other);
+    const statuses = [];
+    for (const fields of [{}, { authorization: `Bearer ${TOKEN}` }])
+      for (const operation of [OPERATIONS[0], OPERATIONS[1], OPERATIONS[4]] as const)
+        statuses.push((await ask(operation as Operation, fields, other)).status);
     await other.close();
 
     expect([stranger.status, stranger.headers['www-authenticate']]).toEqual([401, expect.stringMatching(/^Basic /)]);
     expect([known.status, JSON.parse(known.body)]).toEqual([200, expect.objectContaining({ operator: 'ann' })]);
+    expect(statuses).toEqual([401, 401, 401, 200, 200, 204]); // metrics of both, and a reset
     await expect(serve(LIMITS, { http: 'off', admin: '0.0.0.0:0' })).rejects.toThrow('token must be given');
   });
 

@@ -5,7 +5,8 @@ import { request as plainRequest, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { tlsFixture, until } from '@sluice/testkit';
-import { HealthClient, useServe } from './serving.ts';
+import { GrpcClient } from '../../../server/test/rls/grpc-client.ts';
+import { useServe } from './serving.ts';
 
 const serving = useServe();
 const LIMITS = 'limits: { login: { fixedWindow: { limit: 2, window: 1h } } }\n';
@@ -32,7 +33,7 @@ describe('TLS', () => {
     const { ca } = tlsFixture;
     const [host, port] = (one.addresses['http'] ?? '').split(':');
 
-    expect(await new HealthClient(`https://${one.addresses['grpc'] ?? ''}`, { ca }).check()).toBe('SERVING');
+    expect(await new GrpcClient(`https://${one.addresses['grpc'] ?? ''}`, { ca }).check()).toBe('SERVING');
     expect(await health({ host, port, ca }, request)).toBe(200);
     expect(await health({ host, port })).not.toBe(200);
 
@@ -40,7 +41,7 @@ describe('TLS', () => {
     copyFileSync(tlsFixture.otherKeyFile, key);
     copyFileSync(tlsFixture.otherCertFile, cert);
     await until('it is used', async () => (await health({ host, port, ca: other }, request)) === 200);
-    expect(await new HealthClient(`https://${one.addresses['grpc'] ?? ''}`, { ca: other }).check()).toBe('SERVING');
+    expect(await new GrpcClient(`https://${one.addresses['grpc'] ?? ''}`, { ca: other }).check()).toBe('SERVING');
   });
 
   it('with --tls-client-ca serves clients that have a certificate, and no others', async () => {
@@ -50,8 +51,8 @@ describe('TLS', () => {
     const own = { ca, cert: readFileSync(otherCertFile), key: readFileSync(otherKeyFile) };
     const [host, port] = (addresses['http'] ?? '').split(':');
 
-    expect(await new HealthClient(`https://${addresses['grpc'] ?? ''}`, own).check()).toBe('SERVING');
-    expect(await new HealthClient(`https://${addresses['grpc'] ?? ''}`, { ca }).check()).not.toBe('SERVING');
+    expect(await new GrpcClient(`https://${addresses['grpc'] ?? ''}`, own).check()).toBe('SERVING');
+    expect(await new GrpcClient(`https://${addresses['grpc'] ?? ''}`, { ca }).check()).not.toBe('SERVING');
     expect(await health({ host, port, ...own }, request)).toBe(200);
     expect(await health({ host, port, ca }, request)).not.toBe(200);
   });
@@ -88,6 +89,6 @@ describe('a certificate that cannot be used', () => {
     serving.file('no authorities', 'ca.pem');
     await until('it says so', () => /the certificate is unchanged: tls\.clientCa must/.test(one.printed.err));
 
-    expect(await new HealthClient(`https://${one.addresses['grpc'] ?? ''}`, own).check()).toBe('SERVING');
+    expect(await new GrpcClient(`https://${one.addresses['grpc'] ?? ''}`, own).check()).toBe('SERVING');
   });
 });

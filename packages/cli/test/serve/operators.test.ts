@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { until, useRedis } from '@sluice/testkit';
 import { runHere } from '../sluice.ts';
-import { consume, get, post, useServe, type Serving } from './serving.ts';
+import { consume, useServe, type Serving } from './serving.ts';
 
 const serving = useServe();
 const LIMITS = `domain: edge
@@ -9,38 +9,6 @@ descriptors: [{ key: user, rate_limit: { unit: hour, requests_per_unit: 5 } }]
 limits: { login: { fixedWindow: { limit: 2, window: 1h } } }
 `;
 const TOKEN = 'a-token-of-sixteen';
-
-describe('the listener of operators', () => {
-  it('shows the counters', async () => {
-    const one = await serving.serve(['--config', serving.file(LIMITS)]);
-    await consume(one, 'login');
-    const admin = one.addresses['admin'] ?? '';
-
-    expect(await get(admin, '/metrics')).toMatchObject({
-      status: 200,
-      body: expect.stringMatching(/^sluice_decisions_total\{.*outcome="allowed".*\} 1$/m),
-    });
-    expect(await get(admin, '/healthcheck')).toMatchObject({ status: 200 });
-    expect((await post(admin, '/v1/reset', { keys: { login: 'key' } })).status).toBe(204);
-    expect((await get(admin, '/auth')).status).toBe(404);
-  });
-
-  it('of every interface shows nothing to strangers, and resets for the token alone', async () => {
-    const one = await serving.serve(['--config', serving.file(LIMITS), '--admin', '0.0.0.0:0', '--http', '0.0.0.0:0'], {
-      env: { SLUICE_TOKEN: TOKEN },
-    });
-    const at = (name: string): string => (one.addresses[name] ?? '').replace('0.0.0.0', '127.0.0.1');
-    const keys = { keys: { login: 'key' } };
-    const authorization = `Bearer ${TOKEN}`;
-
-    for (const name of ['admin', 'http']) expect((await get(at(name), '/metrics')).status).toBe(401);
-    expect((await post(at('http'), '/v1/consume', keys)).status).toBe(200);
-    expect((await post(at('http'), '/v1/reset', keys)).status).toBe(401);
-    expect((await post(at('admin'), '/v1/reset', keys)).status).toBe(401);
-    expect((await post(at('http'), '/v1/reset', keys, { authorization })).status).toBe(204);
-    expect((await fetch(`http://${at('admin')}/metrics`, { headers: { authorization } })).status).toBe(200);
-  });
-});
 
 const redis = useRedis();
 const at = ({ addresses }: Serving): readonly string[] => ['--service', `http://${addresses['admin'] ?? ''}`];
@@ -111,7 +79,7 @@ describe('a service that denies', () => {
 
   it('tells strangers nothing, and takes the token', async () => {
     const args = ['--config', serving.file(LIMITS), '--admin', '0.0.0.0:0'];
-    const one = await serving.serve(args, { env: { SLUICE_TOKEN: TOKEN } });
+    const one = await serving.serve(args, { SLUICE_TOKEN: TOKEN });
     const service = `http://${(one.addresses['admin'] ?? '').replace('0.0.0.0', '127.0.0.1')}`;
     const block = ['block', 'ann', '--limit', 'login', '--for', '1m', '--reason', 'x', '--service', service];
 

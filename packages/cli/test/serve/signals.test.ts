@@ -1,36 +1,26 @@
-import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { startRedis, startTcpProxy, until } from '@sluice/testkit';
-import { consume, get, HealthClient, useServe, type Serving } from './serving.ts';
+import { GrpcClient } from '../../../server/test/rls/grpc-client.ts';
+import { consume, get, useServe, type Serving } from './serving.ts';
 
-const serving = useServe();
-
-function limits(name: string): string {
-  return `limits: { ${name}: { fixedWindow: { limit: 2, window: 1h } } }\n`;
-}
-
-async function untilKnown(one: Serving, name: string): Promise<void> {
-  await until(`the limit ${name} is known`, () => consume(one, name));
-}
+const { serve, file } = useServe();
+const LIMITS = 'limits: { login: { fixedWindow: { limit: 2, window: 1h } } }\n';
 
 describe('the file of limits', () => {
   it('that is wrong changes nothing, and says where it is wrong', async () => {
-    const path = serving.file(limits('first'));
-    const one = await serving.serve(['--config', path]);
-    writeFileSync(path, 'limits:\n  second: { fixedWindow: { limit: many, window: 1h } }\n');
+    const path = file(LIMITS);
+    const one = await serve(['--config', path]);
+    file('limits:\n  second: { fixedWindow: { limit: many, window: 1h } }\n');
     await until('it is told', () => one.printed.err.includes('the configuration is unchanged'));
 
     expect(one.printed.err).toContain(`${path}:2:`);
-    expect(await consume(one, 'first')).toBe(true);
+    expect(await consume(one, 'login')).toBe(true);
     expect((await get(one.addresses['admin'] ?? '', '/metrics')).body).toMatch(/config_load_error_total 1$/m);
-    writeFileSync(path, limits('third'));
-    await untilKnown(one, 'third');
+    file(LIMITS.replace('login', 'third'));
+    await until('the new limit is known', () => consume(one, 'third'));
     await until('it is told', () => one.printed.err.includes('a new configuration serves'));
   });
 });
-
-const { serve, file } = serving;
-const LIMITS = 'limits: { login: { fixedWindow: { limit: 2, window: 1h } } }\n';
 
 async function statusOf({ addresses }: Serving): Promise<number> {
   return (await get(addresses['http'] ?? '', '/healthcheck')).status;
@@ -39,24 +29,24 @@ async function statusOf({ addresses }: Serving): Promise<number> {
 describe('SIGTERM', () => {
   it('says NOT_SERVING and serves on', async () => {
     const serving = await serve(['--config', file(LIMITS), '--shutdown-delay', '1h']);
-    const client = new HealthClient(`http://${serving.addresses['grpc'] ?? ''}`);
+    const client = new GrpcClient(`http://${serving.addresses['grpc'] ?? ''}`);
     expect([await client.check(), await statusOf(serving)]).toEqual(['SERVING', 200]);
     serving.kill('SIGTERM');
     await until('health says so', async () => (await client.check()) === 'NOT_SERVING');
     const meanwhile = [client.isTold, await statusOf(serving), await consume(serving, 'login')];
-    const newcomer = new HealthClient(`http://${serving.addresses['grpc'] ?? ''}`);
+    const newcomer = new GrpcClient(`http://${serving.addresses['grpc'] ?? ''}`);
 
     expect([...meanwhile, await newcomer.check()]).toEqual([false, 500, true, 'NOT_SERVING']);
   });
 
   it('asks clients to leave after the delay, and ends with 0', async () => {
     const serving = await serve(['--config', file(LIMITS), '--shutdown-delay', '2s']);
-    const client = new HealthClient(`http://${serving.addresses['grpc'] ?? ''}`);
+    const client = new GrpcClient(`http://${serving.addresses['grpc'] ?? ''}`);
     expect(await client.check()).toBe('SERVING');
     const toldAtMs = performance.now();
     serving.kill('SIGTERM');
     await until('health says so', async () => (await client.check()) === 'NOT_SERVING');
-    const newcomer = new HealthClient(`http://${serving.addresses['grpc'] ?? ''}`);
+    const newcomer = new GrpcClient(`http://${serving.addresses['grpc'] ?? ''}`);
     expect(await newcomer.check()).toBe('NOT_SERVING');
 
     expect(await serving.ended).toBe(0);
@@ -90,7 +80,7 @@ describe('SIGTERM', () => {
 
   it('ends at once when it comes twice', async () => {
     const serving = await serve(['--config', file(LIMITS), '--shutdown-delay', '1h']);
-    const client = new HealthClient(`http://${serving.addresses['grpc'] ?? ''}`);
+    const client = new GrpcClient(`http://${serving.addresses['grpc'] ?? ''}`);
     serving.kill('SIGTERM');
     await until('the first has come', async () => (await client.check()) === 'NOT_SERVING');
     serving.kill('SIGTERM');

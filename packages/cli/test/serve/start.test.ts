@@ -1,8 +1,6 @@
-import { createServer, type AddressInfo } from 'node:net';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { until } from '@sluice/testkit';
+import { listen, until } from '@sluice/testkit';
 import { consume, get, useServe } from './serving.ts';
 
 const { serve, run, file } = useServe();
@@ -28,7 +26,7 @@ describe('sluice serve', () => {
   });
 
   it('takes 0 without a unit for a duration', async () => {
-    const { printed } = await serve([...['--config', file(LIMITS), '--drain', '0', '--shutdown-delay', '0']]);
+    const { printed } = await serve(['--config', file(LIMITS), '--drain', '0', '--shutdown-delay', '0']);
 
     expect(printed.err).toBe('');
   });
@@ -87,20 +85,10 @@ describe('a wrong command line', () => {
   });
 
   it('names the address that another process has, and ends with 1', async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const { code, err } = await run([
-      '--config',
-      file(LIMITS),
-      '--grpc',
-      'off',
-      '--admin',
-      'off',
-      '--http',
-      String(port),
-    ]);
-    server.close();
+    const { port, close } = await listen(() => undefined);
+    const others = ['--grpc', 'off', '--admin', 'off'];
+    const { code, err } = await run(['--config', file(LIMITS), ...others, '--http', String(port)]);
+    await close();
 
     expect(err).toMatch(new RegExp(`^sluice: cannot listen: http: .*EADDRINUSE.*127\\.0\\.0\\.1:${String(port)}$`));
     expect(code).toBe(1);

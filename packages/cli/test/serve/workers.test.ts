@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { exchange, until, useRedis } from '@sluice/testkit';
-import { consume, get, HealthClient, useServe, type Serving } from './serving.ts';
+import { GrpcClient } from '../../../server/test/rls/grpc-client.ts';
+import { consume, get, useServe, type Serving } from './serving.ts';
 
 const redis = useRedis();
 const { serve, file } = useServe();
@@ -82,7 +83,7 @@ describe('workers', () => {
       return all.every((allowed) => allowed !== undefined);
     });
     const workers = await workersOf(one);
-    const client = new HealthClient(`http://${one.addresses['grpc'] ?? ''}`);
+    const client = new GrpcClient(`http://${one.addresses['grpc'] ?? ''}`);
     expect(await client.check()).toBe('SERVING');
     one.kill('SIGTERM');
     await until('health says so', async () => (await client.check()) === 'NOT_SERVING');

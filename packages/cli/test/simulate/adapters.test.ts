@@ -1,10 +1,8 @@
-import { once } from 'node:events';
-import { Agent, createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as sluice from '@sluice/express';
 import express from 'express';
 import { fakeClock } from '@sluice/core/testing';
+import { listen, type Listening } from '@sluice/testkit';
 import { simulate } from '../../src/simulate/simulate.ts';
 import { combinedLog, randomNumbers, START_MS, useSimulate, type LoggedRequest } from './simulated.ts';
 
@@ -62,8 +60,7 @@ function generateLog(): readonly LoggedRequest[] {
 }
 
 describe('sluice simulate beside an adapter that is sent the same log', () => {
-  let server: Server;
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  let server: Listening;
   beforeAll(async () => {
     const app = express().set('trust proxy', 'loopback');
     for (const [i, [, options]] of pairs.entries()) {
@@ -78,22 +75,15 @@ describe('sluice simulate beside an adapter that is sent the same log', () => {
         response.end();
       });
     }
-    server = createServer(app).listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    server = await listen(app);
   });
-  afterAll(() => {
-    agent.destroy();
-    server.close();
-  });
+  afterAll(() => server.close());
 
   const isAllowed = async (i: number, { address = '', method = 'GET' }: LoggedRequest): Promise<boolean> => {
-    const { port } = server.address() as AddressInfo;
-    const at = { agent, port, host: '127.0.0.1', path: `/${String(i)}/` };
-    const sent = httpRequest({ ...at, method, headers: { 'X-Forwarded-For': address } }).end();
-    const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    response.resume();
-    await once(response, 'end');
-    return response.statusCode === 200;
+    const url = `http://127.0.0.1:${String(server.port)}/${String(i)}/`;
+    const response = await fetch(url, { method, headers: { 'X-Forwarded-For': address } });
+    await response.arrayBuffer(); // all of it, for the next request over its connection
+    return response.status === 200;
   };
 
   it('allows and denies the same requests, one by one', async () => {
@@ -106,12 +96,12 @@ describe('sluice simulate beside an adapter that is sent the same log', () => {
       decided[candidate]?.push(allowed);
     }).finally(() => (console.log = log));
 
-    const answered: boolean[][] = pairs.map(() => []);
+    const answered: boolean[][] = [];
     for (const request of requests) {
       clock.advance(request.atMs - clock.now());
-      for (const [i, answers] of answered.entries()) answers.push(await isAllowed(i, request));
+      answered.push(await Promise.all(pairs.map((_, i) => isAllowed(i, request))));
     }
-    expect(decided).toEqual(answered);
+    expect(decided).toEqual(pairs.map((_, i) => answered.map((answers) => answers[i])));
     const denied = decided.map((all) => all.filter((allowed) => !allowed).length);
     expect(Math.min(...denied)).toBeGreaterThan(30);
   });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { findConnection, type LimiterCore, type RedisConnection } from '@sluice/core/spi';
 import type { PageRecord } from './record.ts';
 import { readShared, shareRecord, type SharedRecord } from './redis.ts';
@@ -68,7 +69,5 @@ export class Sharing {
 
 /** Waits at most half a second. */
 export async function inTime(work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  await Promise.race([work, new Promise((resolve) => (timer = setTimeout(resolve, PATIENCE_MS)))]);
-  clearTimeout(timer);
+  await Promise.race([work, sleep(PATIENCE_MS, undefined, { ref: false })]);
 }

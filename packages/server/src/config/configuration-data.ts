@@ -7,7 +7,8 @@ import type { Unit } from './units.ts';
 export interface ConfigurationData {
   /** In the order of the files. Several may share a name. */
   readonly domains: readonly { readonly name: string; readonly descriptors: readonly DescriptorData[] }[];
-  readonly limits: readonly LimitData[];
+  /** By name, for the native protocol. */
+  readonly limits: ReadonlyMap<string, PolicyData>;
   readonly forwardAuth: ForwardAuthData | undefined;
   readonly sentinelRules: readonly SentinelNumbers[];
 }
@@ -46,12 +47,6 @@ export interface RuleData {
   readonly quotaMode: boolean;
   /** `metadata` of the file as JSON, for the response's `dynamic_metadata`. */
   readonly metadata?: Readonly<Record<string, unknown>>;
-}
-
-/** A policy under a name, for the native protocol. */
-export interface LimitData {
-  readonly name: string;
-  readonly policy: PolicyData;
 }
 
 export interface ForwardAuthData {

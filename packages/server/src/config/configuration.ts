@@ -3,7 +3,7 @@ import { managed } from '@sluice/core/managed';
 import type { Limit } from '@sluice/core/spi';
 import type { MakeLimit, RulePolicy } from '../limits.ts';
 import { ConfigurationError, type Place, type Problem } from './configuration-error.ts';
-import type { ConfigurationData, ForwardAuthRuleData, LimitData, PolicyData, RuleData } from './configuration-data.ts';
+import type { ConfigurationData, ForwardAuthRuleData, PolicyData, RuleData } from './configuration-data.ts';
 import { RuleNode, type Rule } from './rule-node.ts';
 import { SentinelRule } from './sentinel-rule.ts';
 import { MS_OF_UNIT } from './units.ts';
@@ -13,7 +13,7 @@ export interface Configuration {
   /** The rules of each domain of the rate limit service. */
   readonly domains: ReadonlyMap<string, RuleNode>;
   /** The named limits of the native protocol. */
-  readonly limits: ReadonlyMap<string, NamedLimit>;
+  readonly limits: ReadonlyMap<string, Limit>;
   readonly forwardAuth:
     { readonly trustedProxies: readonly string[]; readonly rules: readonly ForwardAuthRule[] } | undefined;
   /** The rules of Sentinel's protocol by `flowId`, and the applications that have any. */
@@ -23,8 +23,6 @@ export interface Configuration {
     readonly namespaces: ReadonlySet<string>;
   };
 }
-
-export type NamedLimit = LimitData & { readonly limit: Limit };
 
 /** Its limit is undefined with `skip`. */
 export type ForwardAuthRule = ForwardAuthRuleData & { readonly limit: Limit | undefined };
@@ -72,9 +70,7 @@ export function buildConfiguration(data: ConfigurationData, makeLimit: MakeLimit
     domains.set(name, root);
     root.addAll(descriptors, ruleFor);
   }
-  const limits = data.limits.map((limit): NamedLimit => {
-    return { ...limit, limit: limitFor(limit.policy) };
-  });
+  const limits = new Map([...data.limits].map(([name, policy]) => [name, limitFor(policy)]));
   const sentinel = data.sentinelRules.flatMap(
     (numbers) => check(numbers.at, () => new SentinelRule(numbers, makeLimit)) ?? [],
   );
@@ -91,7 +87,7 @@ export function buildConfiguration(data: ConfigurationData, makeLimit: MakeLimit
   };
   if (problems.length > 0) throw new ConfigurationError(problems);
   return {
-    ...{ domains, forwardAuth, limits: new Map(limits.map((limit) => [limit.name, limit])) },
+    ...{ domains, forwardAuth, limits },
     sentinel: {
       ...{ flows: byId(false), params: byId(true) },
       namespaces: new Set(data.sentinelRules.map(({ namespace }) => namespace)),
@@ -110,7 +106,7 @@ const MAX_KNOWN = 1_000;
 
 /** The limits of a configuration, named limits first. */
 export function listKnownLimits({ domains, limits }: Configuration): Limit[] {
-  const known = [...limits.values()].map(({ limit }) => limit);
+  const known = [...limits.values()];
   for (const root of domains.values()) {
     for (const rule of root.rules()) {
       if (known.length >= MAX_KNOWN) return known.slice(0, MAX_KNOWN);

@@ -1,19 +1,8 @@
-import {
-  concurrency,
-  fixedWindow,
-  leakyBucket,
-  PolicyError,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-  type Policy,
-} from '@sluice/core';
+import { PolicyError, type Policy } from '@sluice/core';
+import { MAKERS } from '@sluice/core/spi';
 import type { PolicyData } from './configuration-data.ts';
-import { unknownName } from './unknown-name.ts';
-import { quoted, type YamlField, type YamlValue } from './yaml-value.ts';
+import { quoted, unknownName, type YamlField, type YamlValue } from './yaml-value.ts';
 
-export const MAKERS = { fixedWindow, slidingWindow, slidingCounter, slidingLog, tokenBucket, leakyBucket, concurrency };
 const KINDS: readonly string[] = Object.keys(MAKERS);
 
 /** The names that policies may have: they are part of header fields and keys. */
@@ -31,6 +20,11 @@ export interface PolicyOptions {
   readonly mayName: boolean;
   /** Why slots cannot be held here. Default: they can. */
   readonly noSlots?: string;
+}
+
+/** @throws PolicyError for options that are not those of this kind. */
+export function makePolicy(kind: string, options: unknown): Policy {
+  return MAKERS[kind as keyof typeof MAKERS](options as never);
 }
 
 /** Whether a text can be the name of a policy. */
@@ -91,9 +85,8 @@ function readKind(kind: YamlField, { where, name, mayName, noSlots }: PolicyOpti
     return undefined;
   }
   const options = kind.value.plain() as Readonly<Record<string, unknown>>;
-  const make = MAKERS[kind.name as keyof typeof MAKERS] as (options: unknown) => Policy;
   try {
-    return make(own === undefined && name !== undefined ? { ...options, name } : options);
+    return makePolicy(kind.name, own === undefined && name !== undefined ? { ...options, name } : options);
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error;
     const at = fields.find((field) => field.name === error.field)?.value ?? kind.value;

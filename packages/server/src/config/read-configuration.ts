@@ -1,4 +1,4 @@
-import type { ConfigurationData, ForwardAuthData, LimitData } from './configuration-data.ts';
+import type { ConfigurationData, ForwardAuthData, PolicyData } from './configuration-data.ts';
 import { ConfigurationError, type Problem } from './configuration-error.ts';
 import { readDescriptors, type Above } from './descriptors.ts';
 import { readForwardAuth } from './forward-auth.ts';
@@ -33,21 +33,18 @@ export function readConfiguration(files: readonly ConfigurationFile[]): Configur
   }
   if (problems.length > 0) throw new ConfigurationError(problems);
   const { domains, limits, forwardAuth, sentinel } = parts;
-  return {
-    ...{ domains, forwardAuth: forwardAuth?.data },
-    limits: [...limits.values()].map(({ limit }) => limit),
-    sentinelRules: sentinel.rules,
-  };
+  return { domains, limits, forwardAuth: forwardAuth?.data, sentinelRules: sentinel.rules };
 }
 
 /** The contents of the documents read so far. */
 class ConfigurationParts {
   readonly domains: ConfigurationData['domains'][number][] = [];
-  /** By lower-case name. */
-  readonly limits: Map<string, { readonly limit: LimitData; readonly place: string }> = new Map();
+  readonly limits: Map<string, PolicyData> = new Map();
   readonly sentinel: SentinelReader = new SentinelReader();
   forwardAuth: { readonly data: ForwardAuthData; readonly place: string } | undefined;
   readonly #roots = new Map<string, Above>();
+  /** Where each limit was defined, by its lower-case name. */
+  readonly #places = new Map<string, string>();
 
   read(file: YamlFile): void {
     const documents = readDocuments(file);
@@ -82,18 +79,18 @@ class ConfigurationParts {
   }
 
   #readLimit(name: string, written: YamlValue): void {
-    const known = this.limits.get(name.toLowerCase());
-    if (known !== undefined) {
-      written.problemAtName(
-        `the limit ${quoted(name)} has been defined at ${known.place}; names differ in more than case`,
-      );
+    const earlier = this.#places.get(name.toLowerCase());
+    if (earlier !== undefined) {
+      written.problemAtName(`the limit ${quoted(name)} has been defined at ${earlier}; names differ in more than case`);
     }
     if (!isName(name)) {
       written.problemAtName(`the name of a limit must be ${NAME_FORM}, got ${quoted(name)}`);
       return;
     }
     const policy = readPolicy(written, { where: name, name, mayName: false });
-    if (policy !== undefined) this.limits.set(name.toLowerCase(), { limit: { name, policy }, place: written.place });
+    if (policy === undefined) return;
+    this.limits.set(name, policy);
+    this.#places.set(name.toLowerCase(), written.place);
   }
 
   #readForwardAuth(value: YamlValue): void {

@@ -1,6 +1,6 @@
+import { suggest } from '@sluice/core/spi';
 import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
 import type { Place } from './configuration-error.ts';
-import { unknownName } from './unknown-name.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 /** A field of a map. */
@@ -215,6 +215,12 @@ export class YamlValue {
     const { value, source } = this.#node;
     return typeof value === 'string' ? quoted(value) : (source ?? String(value));
   }
+}
+
+/** The message about a field with an unknown name, with the name that was probably meant. */
+export function unknownName(where: string, name: string, known: readonly string[]): string {
+  const instead = suggest(name, known).replace(/"(.+)"\?$/, '$1?');
+  return `${where} has no field ${JSON.stringify(name)}; ${instead}`;
 }
 
 /** A string as messages show it: shortened. */

@@ -3,7 +3,6 @@ import type { AddressInfo, Server } from 'node:net';
 import { makeMetricsRoute } from '../admin/metrics-route.ts';
 import { authRoutes } from '../forward-auth/auth-route.ts';
 import { makeHealthRoute } from '../health/health.ts';
-import { decideRoute } from '../native/decide-route.ts';
 import { nativeRoutes } from '../native/routes.ts';
 import type { ListenerName, Settings } from '../options.ts';
 import { makeJsonRoute } from '../rls/json/json-route.ts';
@@ -11,7 +10,6 @@ import { serveRls } from '../rls/serve-rls.ts';
 import { serveSentinel } from '../sentinel/serve-sentinel.ts';
 import type { Service } from '../service.ts';
 import { isLocal, type Address } from '../transport/address.ts';
-import { Bodies } from '../transport/bodies.ts';
 import { followTls, readTls, type SecureServer } from '../transport/certificates.ts';
 import { Clients } from '../transport/clients.ts';
 import { serveHttp, type Made, type Route } from '../transport/http.ts';
@@ -38,7 +36,7 @@ export async function openListeners(
   const { log, maxInFlight } = settings;
   const tls = settings.tls === undefined ? undefined : readTls(settings.tls);
   const clients = new Clients(() => service.configuration.forwardAuth?.trustedProxies);
-  const http = { maxInFlight, clients, bodies: new Bodies(clients) };
+  const http = { maxInFlight, clients };
   const make: Readonly<Record<ListenerName, (isPrivate: boolean) => Made>> = {
     grpc: (isPrivate) => serveRls(service, { entrance: { isPrivate }, clients, tls, maxInFlight }),
     http: (isPrivate) => {
@@ -84,12 +82,7 @@ export async function openListeners(
 /** The routes that the listeners of programs and operators share. */
 function commonRoutes(service: Service, isPrivate: boolean): readonly Route[] {
   const entrance = { isPrivate };
-  return [
-    makeHealthRoute(service.health),
-    makeMetricsRoute(service, entrance),
-    decideRoute(service, entrance),
-    ...nativeRoutes(service, entrance),
-  ];
+  return [makeHealthRoute(service.health), makeMetricsRoute(service, entrance), ...nativeRoutes(service, entrance)];
 }
 
 function isSecure(server: Server): server is Server & SecureServer {

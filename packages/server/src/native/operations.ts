@@ -9,14 +9,12 @@ import {
   readWants,
   settleKeys,
   shown,
-  type Limit,
   type Want,
 } from '@sluice/core/spi';
-import type { Configuration } from '../config/configuration.ts';
 import type { Service } from '../service.ts';
 import { badRequest, type RequestProblem } from '../transport/request-problem.ts';
 import { Overrides, type Fields } from './overrides.ts';
-import { Receipts } from './receipts.ts';
+import { releaseSlot, renewSlot, settleReservation, writeReceipt } from './receipts.ts';
 
 /** One operation of `/v1`: from here come its route, its rights and its description. */
 export interface Operation {
@@ -34,10 +32,12 @@ export interface Operation {
 /** The operations of `/v1` over the named limits of the configuration. No state of theirs is in this process. */
 export function makeOperations(service: Service): Readonly<Record<string, Operation>> {
   const { core } = service;
-  const receipts = new Receipts(service);
   const overrides = new Overrides(service);
-  const limits = makeReadLimits(service);
-  const readKeys = ({ keys }: Fields, cost: unknown = 1): readonly Want[] => readWants(limits(), keys, cost as number);
+  const readKeys = ({ keys }: Fields, cost: unknown = 1): readonly Want[] => {
+    const { limits } = service.configuration;
+    if (limits.size === 0) throw badRequest('the configuration has no limits: write some under limits:');
+    return readWants(limits, keys, cost as number);
+  };
   const decide = async (op: 'take' | 'peek', wants: readonly Want[]): Promise<Decision> => core.decide(op, wants);
   return {
     consume: {
@@ -61,7 +61,7 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
       answer: 'Reservation',
       run: async (fields) => {
         const decision = await decide('take', readKeys(fields, atLeastOne(fields['estimate'], 'estimate')));
-        return { decision: write(decision), reservation: receipts.write('reservation', decision) };
+        return { decision: write(decision), reservation: writeReceipt(service, 'reservation', decision) };
       },
     },
     settle: {
@@ -69,7 +69,7 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
         'Reports, once, how many units of a reservation were used; the rest is refunded. More than the estimate needs the token. After ten minutes, a reservation costs its estimate.',
       needs: ['reservation', 'actual'],
       run: ({ reservation, actual }, hasRights) =>
-        receipts.settle(readText(reservation, 'reservation'), readWhole(actual, 'actual'), hasRights),
+        settleReservation(service, readText(reservation, 'reservation'), readWhole(actual, 'actual'), hasRights),
     },
     acquire: {
       summary:
@@ -87,19 +87,19 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
           return { ...want, holder: named ?? newHolder(), isNamed: named !== undefined };
         });
         const decision = await decide('take', holding);
-        return { decision: write(decision), slot: receipts.write('slot', decision) };
+        return { decision: write(decision), slot: writeReceipt(service, 'slot', decision) };
       },
     },
     release: {
       summary: 'Releases slots. Sent again, it does nothing.',
       needs: ['slot'],
-      run: ({ slot }) => receipts.release(readText(slot, 'slot')),
+      run: ({ slot }) => releaseSlot(service, readText(slot, 'slot')),
     },
     renew: {
       summary: 'Makes slots expire a ttl from now. Slots that have expired are not held again.',
       needs: ['slot'],
       answer: 'Renewal',
-      run: async ({ slot }) => ({ held: await receipts.renew(readText(slot, 'slot')) }),
+      run: async ({ slot }) => ({ held: await renewSlot(service, readText(slot, 'slot')) }),
     },
     refund: {
       summary: 'Refunds units of keys, at most those that are used. Every call refunds, so do not repeat it.',
@@ -192,20 +192,6 @@ function readWhy({ by, reason }: Fields): { readonly by?: string; readonly reaso
   return {
     ...(by === undefined ? {} : { by: readText(by, 'by') }),
     ...(reason === undefined ? {} : { reason: readText(reason, 'reason') }),
-  };
-}
-
-/** The limits of the current configuration, by name. */
-function makeReadLimits(service: Service): () => ReadonlyMap<string, Limit> {
-  let known: { readonly of: Configuration; readonly limits: ReadonlyMap<string, Limit> } | undefined;
-  return () => {
-    const { configuration } = service;
-    if (known?.of !== configuration) {
-      const limits = new Map([...configuration.limits].map(([name, { limit }]) => [name, limit]));
-      if (limits.size === 0) throw badRequest('the configuration has no limits: write some under limits:');
-      known = { of: configuration, limits };
-    }
-    return known.limits;
   };
 }
 

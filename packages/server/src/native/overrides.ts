@@ -1,7 +1,7 @@
 import type { Policy } from '@sluice/core';
 import { createPolicies, type OverrideTarget, type Policies } from '@sluice/core/managed';
-import { shown } from '@sluice/core/spi';
-import { MAKERS } from '../config/policy-value.ts';
+import { MAKERS, shown } from '@sluice/core/spi';
+import { makePolicy } from '../config/policy-value.ts';
 import type { Service } from '../service.ts';
 import { badRequest, RequestProblem } from '../transport/request-problem.ts';
 
@@ -43,12 +43,13 @@ export class Overrides {
     const { configuration, core } = this.#service;
     const known = typeof limit === 'string' ? configuration.limits.get(limit) : undefined;
     if (known === undefined) throw badRequest(`there is no limit named ${shown(limit)}`);
-    if (known.policy.managed === undefined) {
-      const what = `the limit ${known.name} is not managed: write managed: and the name of a policy`;
+    const name = known.mark?.name;
+    if (name === undefined) {
+      const what = `the limit ${String(limit)} is not managed: write managed: and the name of a policy`;
       throw new RequestProblem(409, `${what}; nothing was done`);
     }
     this.#policies ??= createPolicies(core.store);
-    return { policies: this.#policies, name: known.policy.managed };
+    return { policies: this.#policies, name };
   }
 }
 
@@ -63,6 +64,5 @@ function readTarget(key: unknown, prefix: unknown): OverrideTarget {
 function readPolicy(given: unknown): Policy {
   const [entry, ...others] = Object.entries(given ?? {}) as [string, unknown][];
   const [kind, options] = entry ?? [''];
-  if (others.length > 0 || !Object.hasOwn(MAKERS, kind)) return given as Policy;
-  return (MAKERS[kind as keyof typeof MAKERS] as (options: unknown) => Policy)(options);
+  return others.length > 0 || !Object.hasOwn(MAKERS, kind) ? (given as Policy) : makePolicy(kind, options);
 }

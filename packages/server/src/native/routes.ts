@@ -4,35 +4,47 @@ import { checkJson, parseJson } from '../transport/bodies.ts';
 import type { Route } from '../transport/http.ts';
 import { RequestProblem } from '../transport/request-problem.ts';
 import { sendJson, sendText } from '../transport/send.ts';
+import { decideRemotely } from './remote-decisions.ts';
 import { makeOperations, runOperation } from './operations.ts';
 import { openApi } from './open-api.ts';
 
 const SOON = { 'retry-after': '1' };
 
-/** The native protocol over HTTP: `POST /v1/consume` and the like, and `GET /v1/openapi.json`, which describes it. */
+/**
+ * The native protocol over HTTP: `POST /v1/consume` and the like, `POST /v1/decide` for `remoteStore`, and
+ * `GET /v1/openapi.json`, which describes all but that.
+ */
 export function nativeRoutes(service: Service, entrance: Entrance): readonly Route[] {
-  const { access } = service;
+  const { access, core } = service;
   const operations = makeOperations(service);
   const described = JSON.stringify(openApi(operations));
-  const routes = Object.entries(operations).map(([name, operation]): Route => {
-    return {
-      path: `/v1/${name}`,
-      method: 'POST',
-      readsBody: true,
-      check: (request) => {
-        access.check(request, entrance, operation.needsRights === true);
-        checkJson(request);
-      },
-      handle: async (request, response, body) => {
-        const hasRights = access.allows(entrance, request.headers.authorization);
-        const result = await runOperation(name, operation, parseJson(body), hasRights).catch((error: unknown) => {
-          throw readProblem(error);
-        });
-        if (result !== undefined) sendJson(response, 200, result);
-        else response.writeHead(204).end();
-      },
-    };
+  /** A route whose body is JSON, and its answer too, if there is one. */
+  const makeRoute = (
+    name: string,
+    needsRights: boolean,
+    run: (body: unknown, authorization: string | undefined) => Promise<unknown>,
+  ): Route => ({
+    path: `/v1/${name}`,
+    method: 'POST',
+    readsBody: true,
+    check: (request) => {
+      access.check(request, entrance, needsRights);
+      checkJson(request);
+    },
+    handle: async (request, response, body) => {
+      const result = await run(parseJson(body), request.headers.authorization).catch((error: unknown) => {
+        throw readProblem(error);
+      });
+      if (result !== undefined) sendJson(response, 200, result);
+      else response.writeHead(204).end();
+    },
   });
+  const routes = Object.entries(operations).map(([name, operation]) =>
+    makeRoute(name, operation.needsRights === true, (body, authorization) =>
+      runOperation(name, operation, body, access.allows(entrance, authorization)),
+    ),
+  );
+  const decide = makeRoute('decide', true, (body, authorization) => decideRemotely(core, body, authorization));
   const document: Route = {
     path: '/v1/openapi.json',
     method: 'GET',
@@ -40,7 +52,7 @@ export function nativeRoutes(service: Service, entrance: Entrance): readonly Rou
       sendText(response, 200, described, 'application/json');
     },
   };
-  return [...routes, document];
+  return [...routes, decide, document];
 }
 
 /** Turns errors of core into what a client sees. Other errors pass unchanged. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '@sluice/core';
-import { findConnection, readSubject, type RedisConnection } from '@sluice/core/spi';
+import { findConnection, readSubject, SharedLines, type RedisConnection } from '@sluice/core/spi';
 
 /** How often each process reports its number of clients, and reads the numbers of others. */
 const EVERY_MS = 1_000;
@@ -9,26 +9,7 @@ const EVERY_MS = 1_000;
 const LIFE_MS = 3_000;
 /** How long Redis may take: no request waits for this. */
 const PATIENCE_MS = 500;
-
-/**
- * One value: each process's number of clients, and when it reported that. Returns the clients of the others. Needs no
- * permissions beyond those for decisions.
- */
-const EXCHANGE = `
-local time = redis.call('TIME')
-local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
-local kept, others = {}, 0
-for process, count, atMs in string.gmatch(redis.call('GET', KEYS[1]) or '', '(%w+) (%d+) (%d+);') do
-  if process ~= ARGV[1] and nowMs - tonumber(atMs) <= ${String(LIFE_MS)} then
-    kept[#kept + 1] = process .. ' ' .. count .. ' ' .. atMs .. ';'
-    others = others + tonumber(count)
-  end
-end
-if ARGV[2] ~= '0' then
-  kept[#kept + 1] = ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. string.format('%.0f', nowMs) .. ';'
-end
-redis.call('SET', KEYS[1], table.concat(kept), 'PX', ${String(LIFE_MS)})
-return others`;
+const MAX_PROCESSES = 1_000;
 
 /** The clients of one namespace. */
 interface Namespace {
@@ -95,8 +76,13 @@ export class ConnectedClients {
 
   async #exchange(name: string, own: number): Promise<number> {
     if (this.#redis === undefined) return 0;
-    const key = `${this.#redis.prefix}:{${readSubject(name)}}:-sentinel-clients`;
-    const others = this.#redis.eval(EXCHANGE, [key], [this.#process, String(own)]);
-    return Number(await Promise.race([others, sleep(PATIENCE_MS, 0, { ref: false })]));
+    const key = `{${readSubject(name)}}:-sentinel-clients`;
+    const list = new SharedLines(this.#redis, key, LIFE_MS, MAX_PROCESSES);
+    const exchanged = Promise.all([list.read(), list.put([{ name: this.#process, text: String(own) }])]);
+    const others = exchanged.then(([{ lines }]) => {
+      const counts = lines.filter((line) => line.name !== this.#process && /^\d{1,9}$/.test(line.text));
+      return counts.reduce((sum, { text }) => sum + Number(text), 0);
+    });
+    return Promise.race([others, sleep(PATIENCE_MS, 0, { ref: false })]);
   }
 }

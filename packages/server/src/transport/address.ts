@@ -1,5 +1,4 @@
 import { isIP } from 'node:net';
-import { SluiceError } from '@sluice/core';
 
 /** Where a listener accepts connections. */
 export interface Address {
@@ -8,21 +7,21 @@ export interface Address {
 }
 
 const MAX_PORT = 65_535;
-const FORM = 'a port such as 8081, host:port such as 0.0.0.0:8081, or off';
+export const ADDRESS_FORM = 'a port such as 8081, host:port such as 0.0.0.0:8081, or off';
 
 /**
  * Reads the address of a listener. A port alone listens only on the loopback; to serve other machines, name a host.
  *
  * @param given - A number or a string; `off` and undefined mean no such listener.
- * @throws SluiceError `SLUICE_OPTION_INVALID` for anything else.
+ * @returns Undefined for no listener, and null for anything else.
  */
-export function parseAddress(given: unknown, field: string): Address | undefined {
+export function parseAddress(given: unknown): Address | undefined | null {
   if (given === undefined || given === 'off' || given === false) return undefined;
   const text = typeof given === 'number' ? String(given) : given;
-  if (typeof text !== 'string') throw invalid(field, given);
+  if (typeof text !== 'string') return null;
   if (isPort(text)) return { host: '127.0.0.1', port: Number(text) };
   const { hostname, port } = new URL(URL.canParse(`tcp://${text}`) ? `tcp://${text}` : 'tcp://');
-  if (hostname === '' || `${hostname}:${port}` !== text || !isPort(port)) throw invalid(field, given);
+  if (hostname === '' || `${hostname}:${port}` !== text || !isPort(port)) return null;
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port) };
 }
 
@@ -38,12 +37,4 @@ export function isLocal({ host }: Address): boolean {
 
 function isPort(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) <= MAX_PORT;
-}
-
-function invalid(field: string, given: unknown): SluiceError {
-  return new SluiceError('SLUICE_OPTION_INVALID', `${field} must be ${FORM}; got ${shownValue(given)}`);
-}
-
-function shownValue(given: unknown): string {
-  return typeof given === 'string' || typeof given === 'number' ? JSON.stringify(given) : typeof given;
 }

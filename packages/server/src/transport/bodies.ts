@@ -10,55 +10,41 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json *(?:;|$)/i;
 const CLOSE = { connection: 'close' };
 
 /**
- * Reads the request bodies of a process. Bounds each body, and the bytes of incomplete ones, per client and in total.
+ * Reads a body, whose length is bounded, as are the bytes of incomplete ones, per client and in total. The listener
+ * limits the time for it.
+ *
+ * @throws (rejects) RequestProblem: 400 if it ends early, 413 if it is too long, 503 if its client sends too many at
+ * once. The connection ends with the answer, because the rest of the body is not read; a gateway's connection stays
+ * open if it has other clients.
  */
-export class Bodies {
-  readonly #clients: Clients;
-
-  constructor(clients: Clients) {
-    this.#clients = clients;
-  }
-
-  /**
-   * Reads a body. The listener limits the time for it.
-   *
-   * @throws (rejects) RequestProblem: 400 if it ends early, 413 if it is too long, 503 if its client sends too many at
-   * once. The connection ends with the answer, because the rest of the body is not read; a gateway's connection stays
-   * open if it has other clients.
-   */
-  async read(request: IncomingMessage): Promise<Buffer> {
-    const tooLong = new RequestProblem(
-      413,
-      `the body must have at most ${String(MAX_BODY)} bytes, got more`,
-      {},
-      CLOSE,
-    );
-    if (Number(request.headers['content-length'] ?? 0) > MAX_BODY) throw tooLong;
-    const client = this.#clients.clientOf(request);
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    try {
-      for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-        if (bytes + chunk.length > MAX_BODY) throw tooLong;
-        if (!this.#clients.bytes.take(client, chunk.length)) throw this.#tooMany(request);
-        bytes += chunk.length;
-        chunks.push(chunk);
-      }
-    } catch (error) {
-      throw error instanceof RequestProblem ? error : new RequestProblem(400, 'the body has ended early', {}, CLOSE);
-    } finally {
-      this.#clients.bytes.give(client, bytes);
+export async function readBody(request: IncomingMessage, clients: Clients): Promise<Buffer> {
+  const detail = `the body must have at most ${String(MAX_BODY)} bytes, got more`;
+  const tooLong = new RequestProblem(413, detail, {}, CLOSE);
+  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY) throw tooLong;
+  const client = clients.clientOf(request);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      if (bytes + chunk.length > MAX_BODY) throw tooLong;
+      if (!clients.bytes.take(client, chunk.length)) throw tooMany(request, clients);
+      bytes += chunk.length;
+      chunks.push(chunk);
     }
-    return Buffer.concat(chunks);
+  } catch (error) {
+    throw error instanceof RequestProblem ? error : new RequestProblem(400, 'the body has ended early', {}, CLOSE);
+  } finally {
+    clients.bytes.give(client, bytes);
   }
+  return Buffer.concat(chunks);
+}
 
-  #tooMany(request: IncomingMessage): RequestProblem {
-    const isOfGateway = this.#clients.gateways.trusts(request.socket.remoteAddress);
-    if (isOfGateway) request.resume(); // what is left is dropped
-    const soon = { 'retry-after': '1' };
-    const detail = 'the service is reading as many bodies as it can; nothing was done';
-    return new RequestProblem(503, detail, {}, isOfGateway ? soon : { ...CLOSE, ...soon });
-  }
+function tooMany(request: IncomingMessage, { gateways }: Clients): RequestProblem {
+  const isOfGateway = gateways.trusts(request.socket.remoteAddress);
+  if (isOfGateway) request.resume(); // what is left is dropped
+  const soon = { 'retry-after': '1' };
+  const detail = 'the service is reading as many bodies as it can; nothing was done';
+  return new RequestProblem(503, detail, {}, isOfGateway ? soon : { ...CLOSE, ...soon });
 }
 
 /** @throws RequestProblem 415 for a request whose body is not JSON. */

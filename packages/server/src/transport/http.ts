@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { Server as NetServer, Socket } from 'node:net';
-import type { Bodies } from './bodies.ts';
+import { readBody } from './bodies.ts';
 import type { TlsSettings } from './certificates.ts';
 import { answerClientErrors } from './client-errors.ts';
 import type { Clients } from './clients.ts';
@@ -29,7 +29,6 @@ export interface HttpOptions {
   /** The maximum number of concurrent requests; others get 503 without any work. */
   readonly maxInFlight: number;
   readonly clients: Clients;
-  readonly bodies: Bodies;
 }
 
 /** A server that does not listen yet. */
@@ -60,7 +59,7 @@ const UNUSED_MS = 500;
 const NO_BODY = Buffer.alloc(0);
 
 /** An HTTP/1.1 server for these routes. Requests are bounded in bytes and in time. */
-export function serveHttp(routes: readonly Route[], { tls, maxInFlight, clients, bodies }: HttpOptions): Made {
+export function serveHttp(routes: readonly Route[], { tls, maxInFlight, clients }: HttpOptions): Made {
   const running = new Set<ServerResponse>();
   /** For each connection its requests that are unanswered, or came in this turn of the event loop. */
   const sockets = new Map<Socket, number>();
@@ -78,7 +77,7 @@ export function serveHttp(routes: readonly Route[], { tls, maxInFlight, clients,
     }
     checkMethod(route, request.method);
     route.check?.(request);
-    const body = route.readsBody === true ? await bodies.read(request) : NO_BODY;
+    const body = route.readsBody === true ? await readBody(request, clients) : NO_BODY;
     if (inFlight >= maxInFlight && route.isAlwaysServed !== true) {
       const detail = 'the service is overloaded; nothing was done';
       throw new RequestProblem(503, detail, {}, { 'retry-after': '1' });

@@ -13,50 +13,34 @@ function file(descriptors: string): string {
 }
 
 describe('a file in the format of envoyproxy/ratelimit is wrong', () => {
-  it.each([
-    [
-      '  - { key: k, rate_limit: { unit: fortnight, requests_per_unit: 5 } }',
-      '3:35: unit must be one of second, minute, hour, day, week, month, year, got "fortnight"',
-    ],
-    [
-      '  - { key: k, rate_limit: { unit: day } }',
-      '3:15: rate_limit needs requests_per_unit; write 0 to deny every request',
-    ],
-    [
-      '  - { key: k, value: v }\n  - { key: k, value: v }',
-      '4:5: the descriptor "d.k_v" has been defined at limits.yaml:3; write it once',
-    ],
-    ['  - value: v', '3:5: a descriptor needs a non-empty key'],
-    ['  - { key: k, ratelimit: {} }', '3:15: a descriptor has no field "ratelimit"; did you mean rate_limit?'],
-    ['  - a', '3:5: a descriptor must hold key: and its name, got "a"'],
-    [
-      '  - { key: k, rate_limit: { unit: day, requests_per_unit: 1, replaces: [{ name: }] } }',
-      '3:75: an entry of replaces must not be empty; write - name: and the name of a rule',
-    ],
-    [
-      '  - { key: k, rate_limit: { replaces: [other], unit: day, requests_per_unit: 5 } }',
-      '3:40: an entry of replaces must hold name: and the name of a rule, got "other"',
-    ],
-    [
-      '  - { key: k, rate_limit: { name: self, replaces: [{ name: self }], unit: day, requests_per_unit: 5 } }',
-      '3:60: a rule must not replace itself, got "self"',
-    ],
-    [
-      '  - { key: k, rate_limit: { unlimited: true, unit: day } }',
-      '3:52: unit must not be given with unlimited: true; leave one of them out',
-    ],
-    [
-      '  - { key: k, value: v, share_threshold: true }',
-      '3:42: share_threshold needs a value with *; without one, every value has its own limit',
-    ],
-    ['  - key: k*', '3:10: key must not contain *, got "k*"; patterns stand in value'],
-    [`  - { key: k, name: n, ${RATE} }`, '3:15: name is only valid beside sluice; write it inside rate_limit'],
-    ['  - { key: k, metadata: m }', '3:25: metadata must hold a map of values, got "m"'],
-    [
-      `  - { key: k, ${RATE}, ${RATE} }`,
-      '3:67: a descriptor has the field "rate_limit" twice, the first time on line 3; write it once',
-    ],
-  ])('with descriptors %j', (descriptors, expected) => {
+  it.each(
+    Object.entries({
+      '  - { key: k, rate_limit: { unit: fortnight, requests_per_unit: 5 } }':
+        '3:35: unit must be one of second, minute, hour, day, week, month, year, got "fortnight"',
+      '  - { key: k, rate_limit: { unit: day } }':
+        '3:15: rate_limit needs requests_per_unit; write 0 to deny every request',
+      '  - { key: k, value: v }\n  - { key: k, value: v }':
+        '4:5: the descriptor "d.k_v" has been defined at limits.yaml:3; write it once',
+      '  - value: v': '3:5: a descriptor needs a non-empty key',
+      '  - { key: k, ratelimit: {} }': '3:15: a descriptor has no field "ratelimit"; did you mean rate_limit?',
+      '  - a': '3:5: a descriptor must hold key: and its name, got "a"',
+      '  - { key: k, rate_limit: { unit: day, requests_per_unit: 1, replaces: [{ name: }] } }':
+        '3:75: an entry of replaces must not be empty; write - name: and the name of a rule',
+      '  - { key: k, rate_limit: { replaces: [other], unit: day, requests_per_unit: 5 } }':
+        '3:40: an entry of replaces must hold name: and the name of a rule, got "other"',
+      '  - { key: k, rate_limit: { name: self, replaces: [{ name: self }], unit: day, requests_per_unit: 5 } }':
+        '3:60: a rule must not replace itself, got "self"',
+      '  - { key: k, rate_limit: { unlimited: true, unit: day } }':
+        '3:52: unit must not be given with unlimited: true; leave one of them out',
+      '  - { key: k, value: v, share_threshold: true }':
+        '3:42: share_threshold needs a value with *; without one, every value has its own limit',
+      '  - key: k*': '3:10: key must not contain *, got "k*"; patterns stand in value',
+      [`  - { key: k, name: n, ${RATE} }`]: '3:15: name is only valid beside sluice; write it inside rate_limit',
+      '  - { key: k, metadata: m }': '3:25: metadata must hold a map of values, got "m"',
+      [`  - { key: k, ${RATE}, ${RATE} }`]:
+        '3:67: a descriptor has the field "rate_limit" twice, the first time on line 3; write it once',
+    }),
+  )('with descriptors %j', (descriptors, expected) => {
     expect(problemsOf(file(descriptors))).toEqual([expected]);
   });
 
@@ -73,49 +57,49 @@ describe('a file in the format of envoyproxy/ratelimit is wrong', () => {
     expect(found.map((problem) => problem.replace(/^5:\d+: /, ''))).toContain(expected);
   });
 
-  it.each([
-    ["'''\n", ["2:1: Missing closing 'quote"]],
-    [
-      'domain: d\ndomain: e\n',
-      ['2:1: a configuration has the field "domain" twice, the first time on line 1; write it once'],
-    ],
-    ['descriptors:\n', [`1:1: ${NO_DOMAIN}`]],
-    [`domain: ''\n`, [`1:9: ${NO_DOMAIN}`]],
-    [
-      'domain: d\ndescriptors: { key: k }\n',
-      ['2:1: descriptors must be a list of maps with key, such as - key: remote_address, got a map'],
-    ],
-    [
-      '[0.25]: d\ndescriptors: []\n',
-      ['1:1: a configuration has a field whose name is not a string', `1:1: ${NO_DOMAIN}`],
-    ],
-    ['', [`1:1: the file is empty; it must hold ${PARTS}`]],
-    ['password: hunter2\n', [`1:1: a configuration must hold ${PARTS}; this holds none of them`]],
-    ['domain: "\\q hunter2"\n', ['1:10: Invalid escape sequence \\q']],
-    ['domain: !env HOME\n', ['1:9: Unresolved tag']],
-    ['domain: *none\n', [`1:1: ${NO_DOMAIN}`, '1:9: no anchor before this alias is named none']],
-    ['domain: d\ndescriptors:\n\t- key: k\n', ['3:1: Tabs are not allowed as indentation']],
-  ])('as a whole: %j', (text, expected) => {
+  it.each(
+    Object.entries({
+      "'''\n": ["2:1: Missing closing 'quote"],
+      'domain: d\ndomain: e\n': [
+        '2:1: a configuration has the field "domain" twice, the first time on line 1; write it once',
+      ],
+      'descriptors:\n': [`1:1: ${NO_DOMAIN}`],
+      [`domain: ''\n`]: [`1:9: ${NO_DOMAIN}`],
+      'domain: d\ndescriptors: { key: k }\n': [
+        '2:1: descriptors must be a list of maps with key, such as - key: remote_address, got a map',
+      ],
+      '[0.25]: d\ndescriptors: []\n': [
+        '1:1: a configuration has a field whose name is not a string',
+        `1:1: ${NO_DOMAIN}`,
+      ],
+      '': [`1:1: the file is empty; it must hold ${PARTS}`],
+      'password: hunter2\n': [`1:1: a configuration must hold ${PARTS}; this holds none of them`],
+      'domain: "\\q hunter2"\n': ['1:10: Invalid escape sequence \\q'],
+      'domain: !env HOME\n': ['1:9: Unresolved tag'],
+      'domain: *none\n': [`1:1: ${NO_DOMAIN}`, '1:9: no anchor before this alias is named none'],
+      'domain: d\ndescriptors:\n\t- key: k\n': ['3:1: Tabs are not allowed as indentation'],
+    }),
+  )('as a whole: %j', (text, expected) => {
     expect(problemsOf(text)).toEqual(expected);
   });
 });
 
 describe('a file is fine', () => {
-  it.each([
-    ['with descriptors that hold nothing', 'domain: d\ndescriptors:\n'],
-    ['with rate_limit that holds nothing, which limits nothing', file('  - { key: k, rate_limit: }')],
-    ['with fields that change nothing', file('  - { key: k, detailed_metric: true, value_to_metric: no }')],
-    ['with anything in metadata', file('  - { key: k, metadata: { 1: [a, { unit: x }] , unit: true } }')],
-    [
-      'with unlimited: false and a rate',
-      file('  - { key: k, rate_limit: { unlimited: no, unit: day, requests_per_unit: 1 } }'),
-    ],
-    ['with a byte order mark and lines that end with CR LF', '\ufeffdomain: d\r\ndescriptors:\r\n  - key: k\r\n'],
-    [
-      'with texts that join alike',
-      file('  - { key: a, value: b_c }\n  - { key: a_b, value: c }\n  - { key: a_b_c }\n'),
-    ],
-  ])('%s', (_what, text) => {
+  it.each(
+    Object.entries({
+      'with descriptors that hold nothing': 'domain: d\ndescriptors:\n',
+      'with rate_limit that holds nothing, which limits nothing': file('  - { key: k, rate_limit: }'),
+      'with fields that change nothing': file('  - { key: k, detailed_metric: true, value_to_metric: no }'),
+      'with anything in metadata': file('  - { key: k, metadata: { 1: [a, { unit: x }] , unit: true } }'),
+      'with unlimited: false and a rate': file(
+        '  - { key: k, rate_limit: { unlimited: no, unit: day, requests_per_unit: 1 } }',
+      ),
+      'with a byte order mark and lines that end with CR LF': '\ufeffdomain: d\r\ndescriptors:\r\n  - key: k\r\n',
+      'with texts that join alike': file(
+        '  - { key: a, value: b_c }\n  - { key: a_b, value: c }\n  - { key: a_b_c }\n',
+      ),
+    }),
+  )('%s', (_what, text) => {
     expect(problemsOf(text)).toEqual([]);
   });
 });

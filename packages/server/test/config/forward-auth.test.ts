@@ -47,34 +47,28 @@ forward_auth:
     expect(problemsOf(`forward_auth: { trusted_proxies: ['${proxy}'] }`)).toEqual([`1:35: ${PROXY} "${proxy}"`]);
   });
 
-  it.each([
-    [
-      'name: api',
-      '3:7: a rule of forward_auth needs skip: true, or a policy such as policy: { fixedWindow: { limit: 5, window: 1m } }',
-    ],
-    [`skip: true, ${POLICY}`, '3:21: a rule with skip: true decides nothing; leave policy or skip out'],
-    [`path: /api, ${POLICY}`, '3:9: a rule of forward_auth has no field "path"; did you mean match?'],
-    [
-      `name: 'a b', ${POLICY}`,
-      '3:15: name must be a letter followed by up to 63 letters, digits, ".", "-" or "_", got "a b"',
-    ],
-    [`match: { paths: [api] }, ${POLICY}`, '3:26: paths must be patterns such as /api/*, got "api"'],
-    [
-      `match: { paths: [] }, ${POLICY}`,
-      '3:18: paths must not be empty; leave it out, or write patterns such as /api/*',
-    ],
-    [`match: { paths: [null] }, ${POLICY}`, '3:26: paths must be patterns such as /api/*, got ""'],
-    [`match: { paths: [{}] }, ${POLICY}`, '3:26: paths must be a string, got a map'],
-    [`match: { methods: ['GET POST'] }, ${POLICY}`, '3:28: methods must be methods such as GET, got "GET POST"'],
-    [`key: [ip, user], ${POLICY}`, '3:19: key must be ip, route, method, all or header:NAME, got "user"'],
-    [`key: 'header:', ${POLICY}`, '3:14: key must be ip, route, method, all or header:NAME, got "header:"'],
-    [`cost: 0, ${POLICY}`, '3:15: cost must be a whole number from 1 to 4294967295, got 0'],
-    [
-      'policy: { fixedWindow: { limit: -5, window: 1m } }',
-      '3:41: limit must be a whole number from 0 to 999999999999999, got -5 [SLUICE_POLICY_INVALID]',
-    ],
-    ['policy: { concurrency: { limit: 5, ttl: 30s } }', expect.stringContaining(`3:19: ${NO_SLOTS}`)],
-  ])('is wrong with the rule { %s }', (text, expected) => {
+  it.each(
+    Object.entries({
+      'name: api':
+        '3:7: a rule of forward_auth needs skip: true, or a policy such as policy: { fixedWindow: { limit: 5, window: 1m } }',
+      [`skip: true, ${POLICY}`]: '3:21: a rule with skip: true decides nothing; leave policy or skip out',
+      [`path: /api, ${POLICY}`]: '3:9: a rule of forward_auth has no field "path"; did you mean match?',
+      [`name: 'a b', ${POLICY}`]:
+        '3:15: name must be a letter followed by up to 63 letters, digits, ".", "-" or "_", got "a b"',
+      [`match: { paths: [api] }, ${POLICY}`]: '3:26: paths must be patterns such as /api/*, got "api"',
+      [`match: { paths: [] }, ${POLICY}`]:
+        '3:18: paths must not be empty; leave it out, or write patterns such as /api/*',
+      [`match: { paths: [null] }, ${POLICY}`]: '3:26: paths must be patterns such as /api/*, got ""',
+      [`match: { paths: [{}] }, ${POLICY}`]: '3:26: paths must be a string, got a map',
+      [`match: { methods: ['GET POST'] }, ${POLICY}`]: '3:28: methods must be methods such as GET, got "GET POST"',
+      [`key: [ip, user], ${POLICY}`]: '3:19: key must be ip, route, method, all or header:NAME, got "user"',
+      [`key: 'header:', ${POLICY}`]: '3:14: key must be ip, route, method, all or header:NAME, got "header:"',
+      [`cost: 0, ${POLICY}`]: '3:15: cost must be a whole number from 1 to 4294967295, got 0',
+      'policy: { fixedWindow: { limit: -5, window: 1m } }':
+        '3:41: limit must be a whole number from 0 to 999999999999999, got -5 [SLUICE_POLICY_INVALID]',
+      'policy: { concurrency: { limit: 5, ttl: 30s } }': expect.stringContaining(`3:19: ${NO_SLOTS}`),
+    }),
+  )('is wrong with the rule { %s }', (text, expected) => {
     expect(problemsOf(rule(`{ ${text} }`))).toEqual([expected]);
   });
 

@@ -50,32 +50,26 @@ describe('sluice, in place of rate_limit', () => {
     expect(limitOf(text, `${key}=ann`)).toMatchObject({ fixed: [{ name: expected }] });
   });
 
-  it.each([
-    [
-      '{ tokenBucket: { capacity: 20, refil: 10, every: 1s } }',
-      '5:44: tokenBucket has no option "refil" (got 10); did you mean "refill"? [SLUICE_OPTION_UNKNOWN]',
-    ],
-    [
-      '{ fixedWindow: { limit: 5, window: 1q } }',
-      '5:48: window must be a duration such as 60_000 (milliseconds) or "60s", got "1q"; known units: ms, s, m, h, d [SLUICE_POLICY_INVALID]',
-    ],
-    ['{ fixedwindow: {} }', '5:15: sluice has no field "fixedwindow"; did you mean fixedWindow?'],
-    ['{}', `5:5: sluice must hold ${EXPECTED}`],
-    ['{ fixedWindow: 5 }', '5:28: fixedWindow must hold its options, such as { limit: 100, window: 1m }, got 5'],
-    ['{ fixedWindow: }', '5:15: fixedWindow must hold its options, such as { limit: 100, window: 1m }'],
-    [
-      '{ fixedWindow: { limit: 5, window: 1m }, slidingLog: {} }',
-      '5:54: sluice has two policies, fixedWindow and slidingLog; write a list of named ones',
-    ],
-    ['[]', '5:5: sluice must hold a policy, or a list of them, got an empty list'],
-    ['[{ managed: orders }]', '5:14: a managed policy cannot be part of a list'],
-    ['{ managed: "-" }', `5:24: managed must be the name of a policy: ${NAME}, got "-"`],
-    [`[${FIXED}, ${FIXED}]`, expect.stringMatching(/^5:5: policy\[0\] needs a name, /)],
-    [
-      '{ concurrency: { limit: 5, ttl: 30s } }',
-      "5:15: concurrency holds a slot until it is released, and Envoy's protocol has no release; write the policy under limits:, and use /v1/acquire and /v1/release",
-    ],
-  ])('is wrong with %s', (sluice, expected) => {
+  it.each(
+    Object.entries({
+      '{ tokenBucket: { capacity: 20, refil: 10, every: 1s } }':
+        '5:44: tokenBucket has no option "refil" (got 10); did you mean "refill"? [SLUICE_OPTION_UNKNOWN]',
+      '{ fixedWindow: { limit: 5, window: 1q } }':
+        '5:48: window must be a duration such as 60_000 (milliseconds) or "60s", got "1q"; known units: ms, s, m, h, d [SLUICE_POLICY_INVALID]',
+      '{ fixedwindow: {} }': '5:15: sluice has no field "fixedwindow"; did you mean fixedWindow?',
+      '{}': `5:5: sluice must hold ${EXPECTED}`,
+      '{ fixedWindow: 5 }': '5:28: fixedWindow must hold its options, such as { limit: 100, window: 1m }, got 5',
+      '{ fixedWindow: }': '5:15: fixedWindow must hold its options, such as { limit: 100, window: 1m }',
+      '{ fixedWindow: { limit: 5, window: 1m }, slidingLog: {} }':
+        '5:54: sluice has two policies, fixedWindow and slidingLog; write a list of named ones',
+      '[]': '5:5: sluice must hold a policy, or a list of them, got an empty list',
+      '[{ managed: orders }]': '5:14: a managed policy cannot be part of a list',
+      '{ managed: "-" }': `5:24: managed must be the name of a policy: ${NAME}, got "-"`,
+      [`[${FIXED}, ${FIXED}]`]: expect.stringMatching(/^5:5: policy\[0\] needs a name, /),
+      '{ concurrency: { limit: 5, ttl: 30s } }':
+        "5:15: concurrency holds a slot until it is released, and Envoy's protocol has no release; write the policy under limits:, and use /v1/acquire and /v1/release",
+    }),
+  )('is wrong with %s', (sluice, expected) => {
     expect(problemsOf(descriptor(sluice))).toEqual([expected]);
   });
 
@@ -103,10 +97,7 @@ describe('a managed policy', () => {
 describe('limits', () => {
   it('are policies by their names, also such that hold slots', () => {
     const { limits, domains } = read(`limits:\n  login: ${FIXED}\n  jobs: { concurrency: { limit: 5, ttl: 30s } }\n`);
-    expect([
-      domains.size,
-      [...limits.values()].map(({ name, limit }) => [name, limit.fixed?.[0]?.name, limit.mayHold]),
-    ]).toEqual([
+    expect([domains.size, [...limits].map(([name, limit]) => [name, limit.fixed?.[0]?.name, limit.mayHold])]).toEqual([
       0,
       [
         ['login', 'login', false],

@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, rename, rm, symlink, truncate, unlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { until } from '@sluice/testkit';
+import { describe, expect, it } from '@jest/globals';
+import { until, useClosing } from '@sluice/testkit';
 import { ConfigurationSource, type SourceOptions } from '../../src/config/configuration-source.ts';
 import { loadConfiguration } from '../../src/config/load-configuration.ts';
 import { makeLimit } from './reading.ts';
@@ -10,17 +10,11 @@ import { makeLimit } from './reading.ts';
 const file = (requests: number, domain = 'd'): string =>
   `domain: ${domain}\ndescriptors: [{ key: k, rate_limit: { unit: minute, requests_per_unit: ${String(requests)} } }]\n`;
 
-const opened: ConfigurationSource[] = [];
-const folders: string[] = [];
-
-afterEach(async () => {
-  for (const source of opened.splice(0)) source.close();
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
-});
+const closing = useClosing();
 
 async function folder(): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), 'sluice-config-'));
-  folders.push(made);
+  closing(() => rm(made, { recursive: true, force: true }));
   return made;
 }
 
@@ -40,8 +34,7 @@ async function open(path: string, options: Partial<SourceOptions> = {}): Promise
     onError: ({ message }) => errors.push(message),
     ...options,
   });
-  opened.push(source);
-  return { source, loaded, errors };
+  return { source: closing(source), loaded, errors };
 }
 
 /** A file of its own with one request a minute. */

@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { exchange, expectWarnings, statuses } from '@sluice/testkit';
+import { describe, expect, it, jest } from '@jest/globals';
+import { exchange, expectWarnings, statuses, useClosing } from '@sluice/testkit';
 import { serve, type Served } from '../serve.ts';
 import { send, type Answer, type Sent } from '../send.ts';
 
@@ -18,22 +18,14 @@ interface Asked {
   readonly times?: number;
 }
 
-const running: Served[] = [];
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((one) => one.close()));
-});
+const closing = useClosing();
 
 const written = (rules: readonly string[], proxies: string): string =>
   `forward_auth:\n  trusted_proxies: [${proxies}]\n  rules:\n${rules.map((rule) => `    - { ${rule} }`).join('\n')}\n`;
 
 /** @param rules - One a line, as YAML. */
-async function start(rules: readonly string[], proxies = '127.0.0.1'): Promise<Served> {
-  const served = await serve(written(rules, proxies));
-  running.push(served);
-  return served;
-}
-
-const findPort = ({ server }: Served): number => Number(server.addresses.http?.split(':').at(-1));
+const start = async (rules: readonly string[], proxies = '127.0.0.1'): Promise<Served> =>
+  closing(await serve(written(rules, proxies)));
 
 /** Asks as a gateway does that sends `X-Forwarded-...`. */
 function ask(
@@ -46,7 +38,7 @@ function ask(
     ...(address === null ? {} : { 'X-Forwarded-For': address }),
     ...headers,
   };
-  return send(findPort(served), { method: to?.method ?? 'GET', path: to?.path ?? '/auth', headers: fields });
+  return send(served.port('http'), { method: to?.method ?? 'GET', path: to?.path ?? '/auth', headers: fields });
 }
 
 async function askAll(served: Served, all: readonly Asked[]): Promise<number[]> {
@@ -69,7 +61,7 @@ describe('an answer to a gateway', () => {
     const asked = (fields: string, body: string): string =>
       `POST /auth HTTP/1.1\r\nHost: sluice\r\nX-Forwarded-Uri: /api/1\r\nX-Forwarded-Method: POST\r\nX-Forwarded-For: 203.0.113.1\r\n${fields}\r\n\r\n${body}`;
     const answers = await exchange(
-      findPort(served),
+      served.port('http'),
       asked('Content-Length: 5', 'hello') +
         asked('Transfer-Encoding: chunked', '5\r\nhello\r\n0\r\n\r\n') +
         asked('Content-Length: 100000\r\nConnection: close', 'x'.repeat(100_000)),
@@ -102,71 +94,65 @@ const DIFFERENT: readonly Asked[] = [
 const named = (method: string): readonly Asked[] => [{ method }];
 
 describe('requests are held', () => {
-  it.each<[string, readonly string[], readonly Asked[], readonly number[]]>([
-    [
-      'to a rule of their method in capitals',
-      [`match: { methods: [POST] }, ${limit(1)}`],
-      [{ method: 'post', times: 2 }],
-      [200, 429],
-    ],
-    ['at their cost', [`cost: 3, ${limit(7)}`], [{ times: 3 }], [200, 200, 429]],
-    [
-      'to the rules of every method if none is stated',
-      [`match: { paths: [/login], methods: [POST] }, ${limit(1)}`],
-      [
-        { target: '/login', method: null },
-        { target: '/login', method: 'POST' },
+  it.each(
+    Object.entries<readonly [readonly string[], readonly Asked[], readonly number[]]>({
+      'to a rule of their method in capitals': [
+        [`match: { methods: [POST] }, ${limit(1)}`],
+        [{ method: 'post', times: 2 }],
+        [200, 429],
       ],
-      [200, 429],
-    ],
-    [
-      'to what Envoy asks below /auth, with the method',
-      [`match: { paths: ['/orders/*'], methods: [POST] }, key: [ip, route, method], ${limit(1)}`],
-      [
-        { target: null, method: null, to: { path: '/auth/orders/1?page=2', method: 'POST' }, times: 2 },
-        { target: '/orders/2', method: 'POST' },
+      'at their cost': [[`cost: 3, ${limit(7)}`], [{ times: 3 }], [200, 200, 429]],
+      'to the rules of every method if none is stated': [
+        [`match: { paths: [/login], methods: [POST] }, ${limit(1)}`],
+        [
+          { target: '/login', method: null },
+          { target: '/login', method: 'POST' },
+        ],
+        [200, 429],
       ],
-      [200, 429, 429],
-    ],
-    ['by their address', [`${KEYED}, key: ip, ${limit(1)}`], DIFFERENT, [200, 429, 429, 429, 200, 429]],
-    ['by their route', [`${KEYED}, key: route, ${limit(1)}`], DIFFERENT, [200, 429, 200, 429, 429, 429]],
-    ['by their method', [`${KEYED}, key: method, ${limit(1)}`], DIFFERENT, [200, 429, 429, 200, 429, 429]],
-    ['all together', [`${KEYED}, key: all, ${limit(1)}`], DIFFERENT, [200, 429, 429, 429, 429, 429]],
-    ['by address and route', [`${KEYED}, key: [ip, route], ${limit(1)}`], DIFFERENT, [200, 429, 200, 429, 200, 429]],
-    [
-      'by a field, without which they get 403',
-      [`${KEYED}, key: 'header:X-Tenant', ${limit(1)}`],
-      DIFFERENT,
-      [403, 403, 403, 403, 403, 200],
-    ],
-    [
-      'by methods that Node knows, and one for all that clients invent',
-      [`key: [ip, method], ${limit(1)}`],
-      ['GET', 'PURGE', 'A', 'B', 'get'].flatMap(named),
-      [200, 200, 200, 429, 429],
-    ],
-    [
-      'to limits of one rule each, whatever its policy is called',
-      ['one', 'two'].map((name) => `match: { paths: [/${name}] }, ${limit(1).replace('1h', '1h, name: api')}`),
-      [
-        { target: '/one', times: 2 },
-        { target: '/two', times: 2 },
+      'to what Envoy asks below /auth, with the method': [
+        [`match: { paths: ['/orders/*'], methods: [POST] }, key: [ip, route, method], ${limit(1)}`],
+        [
+          { target: null, method: null, to: { path: '/auth/orders/1?page=2', method: 'POST' }, times: 2 },
+          { target: '/orders/2', method: 'POST' },
+        ],
+        [200, 429, 429],
       ],
-      [200, 429, 200, 429],
-    ],
-    [
-      'to several patterns of one rule by a path that may be either',
-      [`match: { paths: ['/a/*', '/b/*'] }, key: [ip, route], ${limit(2)}`],
-      [{ target: '/a/..%2fb/x', times: 2 }, { target: '/a/x' }, { target: '/b/x' }, { target: '/a/..%2fb/x' }],
-      [200, 200, 429, 429, 429],
-    ],
-    [
-      'to a budget of their own as preflights',
-      [limit(2)],
-      [{ method: 'OPTIONS', headers: PREFLIGHT, times: 3 }, { times: 3 }],
-      [200, 200, 429, 200, 200, 429],
-    ],
-  ])('%s', async (_how, rules, asked, expected) => {
+      'by their address': [[`${KEYED}, key: ip, ${limit(1)}`], DIFFERENT, [200, 429, 429, 429, 200, 429]],
+      'by their route': [[`${KEYED}, key: route, ${limit(1)}`], DIFFERENT, [200, 429, 200, 429, 429, 429]],
+      'by their method': [[`${KEYED}, key: method, ${limit(1)}`], DIFFERENT, [200, 429, 429, 200, 429, 429]],
+      'all together': [[`${KEYED}, key: all, ${limit(1)}`], DIFFERENT, [200, 429, 429, 429, 429, 429]],
+      'by address and route': [[`${KEYED}, key: [ip, route], ${limit(1)}`], DIFFERENT, [200, 429, 200, 429, 200, 429]],
+      'by a field, without which they get 403': [
+        [`${KEYED}, key: 'header:X-Tenant', ${limit(1)}`],
+        DIFFERENT,
+        [403, 403, 403, 403, 403, 200],
+      ],
+      'by methods that Node knows, and one for all that clients invent': [
+        [`key: [ip, method], ${limit(1)}`],
+        ['GET', 'PURGE', 'A', 'B', 'get'].flatMap(named),
+        [200, 200, 200, 429, 429],
+      ],
+      'to limits of one rule each, whatever its policy is called': [
+        ['one', 'two'].map((name) => `match: { paths: [/${name}] }, ${limit(1).replace('1h', '1h, name: api')}`),
+        [
+          { target: '/one', times: 2 },
+          { target: '/two', times: 2 },
+        ],
+        [200, 429, 200, 429],
+      ],
+      'to several patterns of one rule by a path that may be either': [
+        [`match: { paths: ['/a/*', '/b/*'] }, key: [ip, route], ${limit(2)}`],
+        [{ target: '/a/..%2fb/x', times: 2 }, { target: '/a/x' }, { target: '/b/x' }, { target: '/a/..%2fb/x' }],
+        [200, 200, 429, 429, 429],
+      ],
+      'to a budget of their own as preflights': [
+        [limit(2)],
+        [{ method: 'OPTIONS', headers: PREFLIGHT, times: 3 }, { times: 3 }],
+        [200, 200, 429, 200, 200, 429],
+      ],
+    }),
+  )('%s', async (_how, [rules, asked, expected]) => {
     expect(await askAll(await start(rules), asked)).toEqual(expected);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { cases, seeded, testSeed } from '@sluice/testkit';
 import { Body } from '../../src/grpc/body.ts';
-import { frameOf } from '../rls/raw-call.ts';
+import { frameOf } from '../rls/grpc-client.ts';
 
 /** Adds chunks one after the other, as sockets deliver them: each a view of memory that is written again. */
 function addAll(body: Body, chunks: readonly Buffer[]): Buffer | undefined {

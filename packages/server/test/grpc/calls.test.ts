@@ -1,6 +1,7 @@
+import { Client, credentials, status as codes } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { decodeResponse, encodeRequest } from '../rls/protocol.ts';
-import { RawClient, frameOf } from '../rls/raw-call.ts';
+import { decodeResponse, encodeRequest, PATHS, type RequestFields } from '../rls/protocol.ts';
+import { frameOf, type GrpcClient } from '../rls/grpc-client.ts';
 import { descriptor, runService, type RunningService } from '../rls/running-service.ts';
 
 const LIMITS = `
@@ -15,15 +16,12 @@ const MEBIBYTE = 1024 * 1024;
 
 describe('a call', () => {
   let running: RunningService;
-  let raw: RawClient;
+  let raw: GrpcClient;
   beforeAll(async () => {
     running = await runService(LIMITS);
-    raw = new RawClient(running.port);
+    raw = running.client;
   });
-  afterAll(async () => {
-    raw.close();
-    await running.close();
-  });
+  afterAll(() => running.close());
 
   it('is answered with one message and the status in trailers', async () => {
     const answer = await raw.call({ chunks: [FRAME] });
@@ -37,6 +35,20 @@ describe('a call', () => {
     expect(answer.headers['grpc-status']).toBeUndefined();
     expect(decodeResponse(answer.body.subarray(5)).overallCode).toBe('OK');
     expect(answer.body.readUInt32BE(1)).toBe(answer.body.length - 5);
+  });
+
+  it('is answered as grpc-js expects it, and fails as it expects it', async () => {
+    const client = new Client(`127.0.0.1:${String(running.port)}`, credentials.createInsecure());
+    const ask = (request: RequestFields): Promise<unknown> =>
+      new Promise((resolve) => {
+        client.makeUnaryRequest(PATHS.rateLimit, encodeRequest, decodeResponse, request, (error, response) => {
+          resolve(error === null ? response : [codes[error.code], error.details]);
+        });
+      });
+
+    expect(await ask(REQUEST)).toMatchObject({ overallCode: 'OK', statuses: [{ code: 'OK' }] });
+    expect(await ask({ domain: 'basic' })).toEqual(['UNKNOWN', 'the list of descriptors must not be empty']);
+    client.close();
   });
 
   it.each([

@@ -1,7 +1,7 @@
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow, remoteStore, type RemoteStore, type RemoteStoreOptions } from '@sluice/core';
 import { describeStore } from '@sluice/core/testing';
-import { expectWarnings, useRedis } from '@sluice/testkit';
+import { expectWarnings, useClosing, useRedis } from '@sluice/testkit';
 import type { ServerOptions } from '../../src/index.ts';
 import { serve, type Served } from '../serve.ts';
 
@@ -10,24 +10,10 @@ expectWarnings('SLUICE_STORE_AWAY');
 const TOKEN = 'a token of sixteen'.replaceAll(' ', '-');
 const LIMITS = 'limits: { login: { fixedWindow: { limit: 2, window: 1h } } }\n';
 const redis = useRedis();
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
-
-async function start(options: Partial<ServerOptions> = {}): Promise<Served> {
-  const served = await serve(LIMITS, options);
-  ends.push(() => served.close());
-  return served;
-}
-
-const urlOf = ({ server }: Served): string => `http://${String(server.addresses.http).replace('0.0.0.0', '127.0.0.1')}`;
-
-function storeAt(url: string, options?: RemoteStoreOptions): RemoteStore {
-  const store = remoteStore(url, options);
-  ends.push(() => store.close());
-  return store;
-}
+const closing = useClosing();
+const start = async (options?: Partial<ServerOptions>): Promise<Served> => closing(await serve(LIMITS, options));
+const urlOf = ({ port }: Served): string => `http://127.0.0.1:${String(port('http'))}`;
+const storeAt = (url: string, options?: RemoteStoreOptions): RemoteStore => closing(remoteStore(url, options));
 
 const strict = { onStoreError: 'throw', timeoutMs: 10_000 } as const;
 const limit = fixedWindow({ limit: 5, window: '1h' });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
   memoryStore,
@@ -12,7 +12,7 @@ import {
 } from '@sluice/core';
 import { LimiterCore } from '@sluice/core/spi';
 import { fakeClock, type FakeClock } from '@sluice/core/testing';
-import { cases, testSeed } from '@sluice/testkit';
+import { cases, testSeed, useClosing } from '@sluice/testkit';
 import { Access } from '../../src/access.ts';
 import { makeOperations, runOperation, type Operation } from '../../src/native/operations.ts';
 import type { Service } from '../../src/service.ts';
@@ -35,21 +35,15 @@ const POLICIES: Readonly<Record<string, Policy>> = {
 };
 const NAMES = [...Object.keys(POLICIES), 'window and bucket'];
 
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0)) await end();
-});
+const closing = useClosing();
 
 type Call = (name: string, body: object) => Promise<unknown>;
 
 /** Calls operations of `/v1` as a client without the token, without a connection. */
 function caller(clock: FakeClock): Call {
-  const core = new LimiterCore({ name: 'service', store: memoryStore({ clock }), shared: true });
+  const core = closing(new LimiterCore({ name: 'service', store: memoryStore({ clock }), shared: true }));
   core.claim();
-  ends.push(() => core.close());
-  const limits = new Map(
-    Object.entries(POLICIES).map(([name, policy]) => [name, { limit: core.limitFor(policy, name) }]),
-  );
+  const limits = new Map(Object.entries(POLICIES).map(([name, policy]) => [name, core.limitFor(policy, name)]));
   const service = { core, configuration: { limits }, access: new Access('token-of-the-tests') };
   const operations = makeOperations(service as unknown as Service);
   return (name, body) => runOperation(name, operations[name] as Operation, body, false);

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { redisStore, silenceWarnings } from '@sluice/core';
-import { startTcpProxy, until, useRedis } from '@sluice/testkit';
-import { RawClient, frameOf } from './raw-call.ts';
-import { descriptor, runService, makeStatus, type RunningService } from './running-service.ts';
+import { startTcpProxy, until, useClosing, useRedis } from '@sluice/testkit';
+import { frameOf, readStatus } from './grpc-client.ts';
+import { descriptor, runService } from './running-service.ts';
 
 const LIMITS = 'domain: shop\ndescriptors: [{ key: user, rate_limit: { unit: day, requests_per_unit: 1000000 } }]\n';
 const REQUEST = { domain: 'shop', descriptors: [descriptor('user=ann')] };
@@ -12,25 +12,15 @@ silenceWarnings('SLUICE_STORE_AWAY');
 const redis = useRedis();
 
 describe('draining', () => {
-  const running: RunningService[] = [];
-  const run = async (...options: Parameters<typeof runService>): Promise<RunningService> => {
-    const one = await runService(...options);
-    running.push(one);
-    return one;
-  };
-  afterEach(async () => {
-    await Promise.all(running.splice(0).map((one) => one.close()));
-  });
+  const closing = useClosing();
 
   it('takes no more connections, and answers what was asked before', async () => {
     const proxy = await startTcpProxy({ host: '127.0.0.1', port: Number(new URL(redis.server.url).port) });
-    const one = await run(LIMITS, {
-      store: redisStore(proxy.through(redis.server.url), { prefix: 'sluice' }),
-      timeoutMs: 20_000,
-    });
+    const store = redisStore(proxy.through(redis.server.url), { prefix: 'sluice' });
+    const one = closing(await runService(LIMITS, { store, timeoutMs: 20_000 }));
     await one.ask(REQUEST);
     proxy.hang();
-    const calls = Array.from({ length: 10 }, () => makeStatus(one.ask(REQUEST)));
+    const calls = Array.from({ length: 10 }, () => readStatus(one.ask(REQUEST)));
     await until('all calls have begun', () => one.openCalls === 10);
     const drained = one.rls.close(10_000);
     const late = connectHttp2(`http://127.0.0.1:${String(one.port)}`);
@@ -44,9 +34,8 @@ describe('draining', () => {
   });
 
   it('ends calls that take longer than its grace', async () => {
-    const one = await run(LIMITS);
-    const raw = new RawClient(one.port);
-    const call = raw.call({ chunks: [frameOf(Buffer.alloc(100)).subarray(0, 20)], ends: false });
+    const one = closing(await runService(LIMITS));
+    const call = one.client.call({ chunks: [frameOf(Buffer.alloc(100)).subarray(0, 20)], ends: false });
     await until('the call has begun', () => one.openCalls === 1);
     await one.rls.close(50);
 

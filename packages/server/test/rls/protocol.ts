@@ -1,6 +1,6 @@
 import protobuf from 'protobufjs';
 
-/** The messages of Envoy's rate limit service and of gRPC's health protocol, written from their documentation. */
+/** The messages of Envoy's rate limit service, written from their documentation. */
 const PROTO = `
 syntax = "proto3";
 package sluice.test;
@@ -57,12 +57,6 @@ message Value {
 }
 enum NullValue { NULL_VALUE = 0; }
 message ListValue { repeated Value values = 1; }
-
-message HealthCheckRequest { string service = 1; }
-message HealthCheckResponse {
-  enum ServingStatus { UNKNOWN = 0; SERVING = 1; NOT_SERVING = 2; SERVICE_UNKNOWN = 3; }
-  ServingStatus status = 1;
-}
 `;
 
 const { root } = protobuf.parse(PROTO, { keepCase: false });
@@ -70,8 +64,6 @@ const { root } = protobuf.parse(PROTO, { keepCase: false });
 const type = (name: string): protobuf.Type => root.lookupType(`sluice.test.${name}`);
 export const RequestType: protobuf.Type = type('RateLimitRequest');
 const ResponseType: protobuf.Type = type('RateLimitResponse');
-const HealthRequestType: protobuf.Type = type('HealthCheckRequest');
-const HealthResponseType: protobuf.Type = type('HealthCheckResponse');
 
 /** A request as tests write it. */
 export interface RequestFields {
@@ -110,26 +102,8 @@ export function decodeResponse(bytes: Uint8Array): ResponseFields {
   return ResponseType.toObject(ResponseType.decode(bytes), { longs: Number, enums: String }) as ResponseFields;
 }
 
-/** A method that clients call, with protobufjs as its codec. */
-export interface TestedMethod<Request, Response> {
-  readonly path: string;
-  readonly encode: (request: Request) => Buffer;
-  readonly decode: (bytes: Buffer) => Response;
-}
-
-export const METHODS: {
-  readonly shouldRateLimit: TestedMethod<RequestFields, ResponseFields>;
-  readonly check: TestedMethod<{ readonly service?: string }, { readonly status: string }>;
-} = {
-  shouldRateLimit: {
-    path: '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit',
-    encode: encodeRequest,
-    decode: decodeResponse,
-  },
-  check: {
-    path: '/grpc.health.v1.Health/Check',
-    encode: (fields) => Buffer.from(HealthRequestType.encode(HealthRequestType.fromObject(fields)).finish()),
-    decode: (bytes) =>
-      HealthResponseType.toObject(HealthResponseType.decode(bytes), { enums: String }) as { status: string },
-  },
-};
+/** The methods of the service. */
+export const PATHS = {
+  rateLimit: '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit',
+  health: '/grpc.health.v1.Health/Check',
+} as const;

@@ -31,9 +31,7 @@ describe('the fields that a response adds', () => {
   beforeAll(async () => {
     running = await runService(LIMITS, { store: memoryStore({ clock }) });
   });
-  afterAll(async () => {
-    await running.close();
-  });
+  afterAll(() => running.close());
 
   const ask = (written: string, subject = ''): Promise<ResponseFields> => running.ask(readRequest(written, subject));
   /** `RateLimit-Policy`, `RateLimit` and `Retry-After`, of which the last is missing if waiting does not help. */

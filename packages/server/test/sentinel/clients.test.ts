@@ -1,28 +1,25 @@
 import { once } from 'node:events';
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { memoryStore, redisStore, type Store } from '@sluice/core';
-import { until, useRedis } from '@sluice/testkit';
+import { describe, expect, it } from '@jest/globals';
+import { redisStore } from '@sluice/core';
+import { until, useClosing, useRedis } from '@sluice/testkit';
+import type { Served } from '../serve.ts';
 import { flow, ping } from './frames.ts';
-import type { SentinelClient } from './sentinel-client.ts';
-import { SentinelService, limitsOf } from './sentinel-service.ts';
+import { SentinelClient } from './sentinel-client.ts';
+import { limitsOf, serveSentinel } from './sentinel-service.ts';
 
 const [OK, BLOCKED] = [0, 1];
 const PER_CLIENT = limitsOf([{ flowId: 101, count: 10, thresholdType: 0 }]);
 
 const redis = useRedis();
-const services: SentinelService[] = [];
-afterEach(async () => {
-  for (const service of services.splice(0)) await service.close();
-});
+const closing = useClosing();
 
-async function serviceOn(store: Store = memoryStore(), yaml = PER_CLIENT): Promise<SentinelService> {
-  const service = await SentinelService.start(yaml, store);
-  services.push(service);
-  return service;
+async function start(client?: typeof redis.client, yaml = PER_CLIENT): Promise<Served> {
+  const options = client === undefined ? {} : { store: redisStore(client, { prefix: 'sluice' }) };
+  return closing(await serveSentinel(yaml, options));
 }
 
-async function pinged(service: SentinelService, namespace = 'checkout'): Promise<SentinelClient> {
-  const client = await service.connect();
+async function pinged(service: Served, namespace = 'checkout'): Promise<SentinelClient> {
+  const client = await SentinelClient.connect(service);
   await client.ask(ping(namespace));
   return client;
 }
@@ -34,7 +31,7 @@ async function connected(client: SentinelClient): Promise<number | undefined> {
 
 describe('a threshold per client', () => {
   it('is the count times the connected clients of the namespace', async () => {
-    const service = await serviceOn();
+    const service = await start();
     const client = await pinged(service);
     await pinged(service);
     await pinged(service, 'search');
@@ -47,7 +44,7 @@ describe('a threshold per client', () => {
 
   it('is raised by maxClients at most, however many connect', async () => {
     const yaml = limitsOf([{ flowId: 101, count: 10, thresholdType: 0 }], 'maxClients: 2');
-    const service = await serviceOn(memoryStore(), yaml);
+    const service = await start(undefined, yaml);
     const [client] = await Promise.all(Array.from({ length: 50 }, () => pinged(service)));
 
     expect(await client?.status(flow(1, 101, 21))).toBe(BLOCKED);
@@ -55,8 +52,8 @@ describe('a threshold per client', () => {
   });
 
   it('counts the clients of all replicas on one Redis, and those of one that ends no more', async () => {
-    const one = await serviceOn(redisStore(redis.client, { prefix: 'sluice' }));
-    const two = await serviceOn(redisStore(redis.client, { prefix: 'sluice' }));
+    const one = await start(redis.client);
+    const two = await start(redis.client);
     const here = await pinged(one);
     const there = await pinged(two);
     await pinged(two);
@@ -71,10 +68,10 @@ describe('a threshold per client', () => {
   });
 
   it('forgets the clients of a replica that dies', async () => {
-    const one = await serviceOn(redisStore(redis.client, { prefix: 'sluice' }));
+    const one = await start(redis.client);
     const here = await pinged(one);
     const client = redis.client.duplicate();
-    const dying = await serviceOn(redisStore(client, { prefix: 'sluice' }));
+    const dying = await start(client);
     await pinged(dying);
     await until('both are known', async () => (await connected(here)) === 2);
 
@@ -86,15 +83,14 @@ describe('a threshold per client', () => {
 
 describe('a listener of Sentinel that ends', () => {
   it('ends its connections at once, so that clients connect to another', async () => {
-    const service = await SentinelService.start(limitsOf([{ flowId: 101, count: 5 }]), memoryStore());
-    const client = await service.connect();
+    const service = await serveSentinel(limitsOf([{ flowId: 101, count: 5 }]), { drainMs: 60_000 });
+    const client = await SentinelClient.connect(service);
     await client.ask(flow(1, 101));
     const ended = once(client.socket, 'end');
 
-    await service.leave(60_000);
+    await service.close();
 
     await ended;
     expect(client.answers).toHaveLength(1);
-    await service.close();
   });
 });

@@ -1,26 +1,26 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { memoryStore } from '@sluice/core';
 import { cases } from '@sluice/testkit';
 import { readMessage } from '../../src/sentinel/codec.ts';
+import type { Served } from '../serve.ts';
 import { flow, framed, i32, i64, i8, int, paramFlow, ping, text, u16 } from './frames.ts';
-import type { SentinelClient } from './sentinel-client.ts';
-import { SentinelService, limitsOf } from './sentinel-service.ts';
+import { SentinelClient } from './sentinel-client.ts';
+import { limitsOf, serveSentinel } from './sentinel-service.ts';
 
 const OK = 0;
 /** With the two bytes of the length. */
 const MOST_BYTES = 1_024;
 const HEAD = [i64(201), i32(1)];
 
-let service: SentinelService;
+let service: Served;
 let client: SentinelClient;
 beforeEach(async () => {
   const rules = [
     { flowId: 101, count: 1_000_000 },
     { flowId: 201, count: 1_000_000, items: [] },
   ];
-  service = await SentinelService.start(limitsOf(rules), memoryStore());
-  client = await service.connect();
+  service = await serveSentinel(limitsOf(rules));
+  client = await SentinelClient.connect(service);
 });
 afterEach(() => service.close());
 
@@ -83,7 +83,7 @@ describe('a request of a page', () => {
   it.each(['POST', 'PUT', 'GET'])('uses no units: %s', async (method) => {
     const head = Buffer.from(`${method} / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 40000\r\n\r\n`);
     const skipped = Buffer.alloc(2 + head.readUInt16BE(0) - head.length, 65);
-    const page = await service.connect();
+    const page = await SentinelClient.connect(service);
     const closed = new Promise((resolve) => page.socket.once('close', resolve));
     page.socket.write(Buffer.concat([head, skipped, flow(9, 101)]));
     await closed;
@@ -97,7 +97,7 @@ describe('a request of a page', () => {
 describe('thousands of connections', () => {
   it('that say nothing, half a message or nonsense leave others served', async () => {
     const nonsense = [Buffer.alloc(0), flow(1, 101).subarray(0, 7), framed(i32(1), i8(99)), Buffer.alloc(1_000, 0xff)];
-    const idle = await Promise.all(Array.from({ length: 1_000 }, () => service.connect()));
+    const idle = await Promise.all(Array.from({ length: 1_000 }, () => SentinelClient.connect(service)));
     idle.forEach(({ socket }, i) => {
       socket.write(nonsense[i % nonsense.length] as Buffer);
     });
@@ -117,7 +117,7 @@ describe('a client that sends without reading', () => {
     client.socket.on('drain', write);
     write();
 
-    const other = await service.connect();
+    const other = await SentinelClient.connect(service);
 
     expect(await other.ask(ping('checkout'))).toHaveLength(1);
     expect(await other.status(flow(1, 101))).toBe(OK);

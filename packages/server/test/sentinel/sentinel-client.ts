@@ -1,23 +1,27 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import type { Served } from '../serve.ts';
 import { readAnswer, type Answer } from './frames.ts';
 
 /** A client that sends bytes as they are, and keeps every answer. */
 export class SentinelClient {
   readonly socket: Socket;
   readonly answers: Answer[] = [];
+  /** The bytes of the answers. */
+  received: Buffer = Buffer.alloc(0);
   #rest: Buffer = Buffer.alloc(0);
 
   private constructor(socket: Socket) {
     this.socket = socket;
     socket.on('error', () => undefined);
     socket.on('data', (chunk: Buffer) => {
+      this.received = Buffer.concat([this.received, chunk]);
       this.#read(chunk);
     });
   }
 
-  static async connect(port: number): Promise<SentinelClient> {
-    const socket = connect(port, '127.0.0.1');
+  static async connect(served: Served): Promise<SentinelClient> {
+    const socket = connect(served.port('sentinel'), '127.0.0.1');
     const client = new SentinelClient(socket);
     await once(socket, 'connect');
     return client;
@@ -35,10 +39,6 @@ export class SentinelClient {
   async status(message: Buffer): Promise<number | undefined> {
     const [answer] = await this.ask(message);
     return answer?.status;
-  }
-
-  close(): void {
-    this.socket.destroy();
   }
 
   #read(chunk: Buffer): void {

@@ -1,11 +1,5 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { memoryStore, type Store } from '@sluice/core';
-import { serveSentinel } from '../../src/sentinel/serve-sentinel.ts';
-import { Clients } from '../../src/transport/clients.ts';
-import type { Made } from '../../src/transport/http.ts';
-import { configurationOf, makeService, type MadeService } from '../serve.ts';
-import { SentinelClient } from './sentinel-client.ts';
+import type { ServerOptions } from '../../src/index.ts';
+import { serve, type Served } from '../serve.ts';
 
 /** A rule in Sentinel's JSON, with the fields that a test is about. */
 export interface RuleFields {
@@ -37,47 +31,7 @@ export function limitsOf(rules: readonly RuleFields[], more = ''): string {
   return `sentinel:\n  namespace: checkout\n  ${more}\n  rules: ${JSON.stringify(written)}\n`;
 }
 
-/** A service whose listener of Sentinel accepts connections on the loopback. */
-export class SentinelService {
-  readonly port: number;
-  readonly #service: MadeService;
-  readonly #server: Made;
-  readonly #clients: SentinelClient[] = [];
-
-  static async start(yaml: string, store: Store = memoryStore()): Promise<SentinelService> {
-    const service = makeService(yaml, { store });
-    const server = serveSentinel(service, service.timeoutMs, new Clients());
-    server.server.listen(0, '127.0.0.1');
-    await once(server.server, 'listening');
-    return new SentinelService(service, server);
-  }
-
-  private constructor(service: MadeService, server: Made) {
-    this.port = (server.server.address() as AddressInfo).port;
-    this.#service = service;
-    this.#server = server;
-  }
-
-  async connect(): Promise<SentinelClient> {
-    const client = await SentinelClient.connect(this.port);
-    this.#clients.push(client);
-    return client;
-  }
-
-  /** Uses another configuration from now on. */
-  reload(yaml: string): void {
-    this.#service.configuration = configurationOf(yaml, this.#service.core);
-  }
-
-  /** Ends the listener as the service does. */
-  leave(drainMs: number): Promise<void> {
-    return this.#server.close(drainMs);
-  }
-
-  async close(): Promise<void> {
-    for (const client of this.#clients) client.close();
-    await this.leave(0);
-    this.#service.stats.close();
-    await this.#service.core.close();
-  }
+/** A service whose only listener is that of Sentinel, on the loopback. */
+export function serveSentinel(yaml: string, options: Partial<ServerOptions> = {}): Promise<Served> {
+  return serve(yaml, { http: 'off', sentinel: 0, sentinelTimeoutMs: 60_000, ...options });
 }

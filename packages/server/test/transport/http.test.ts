@@ -4,12 +4,10 @@ import type { ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { tlsFixture, until } from '@sluice/testkit';
-import { Bodies } from '../../src/transport/bodies.ts';
+import { describe, expect, it } from '@jest/globals';
+import { tlsFixture, until, useClosing } from '@sluice/testkit';
 import { Clients } from '../../src/transport/clients.ts';
 import { serveHttp, type HttpOptions, type Made, type Route } from '../../src/transport/http.ts';
-import { sendText } from '../../src/transport/send.ts';
 
 const GATEWAY = '127.0.0.1';
 /** An address of the loopback that is no gateway's. */
@@ -25,62 +23,35 @@ let made: Made;
 let port: number;
 let asked: number;
 let later: ServerResponse[];
-const sockets: Socket[] = [];
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  await made.close(0);
-});
+const closing = useClosing();
 
 async function start(options: Partial<HttpOptions> = {}): Promise<void> {
   [asked, later] = [0, []];
   const clients = new Clients(() => [GATEWAY]);
-  const routes: readonly Route[] = [
-    {
-      path: '/read',
-      method: 'GET',
-      handle: (_asked, response) => {
-        asked++;
-        sendText(response, 200, 'text');
-      },
+  const makeRoute = (path: string, handle: Route['handle'], more: Partial<Route> = {}): Route => ({
+    ...{ path, ...more },
+    handle: (...given) => {
+      asked++;
+      return handle(...given);
     },
-    {
-      path: '/write',
-      method: 'POST',
-      readsBody: true,
-      handle: (_asked, response, body) => {
-        response.end(String(body.length));
-      },
-    },
-    {
-      path: '/large',
-      handle: (_asked, response) => {
-        asked++;
-        response.end(LARGE);
-      },
-    },
-    {
-      path: '/later',
-      handle: async (_asked, response) => {
-        asked++;
-        later.push(response);
-        await once(response, 'finish');
-      },
-    },
-    {
-      path: '/lives',
-      isAlwaysServed: true,
-      handle: (_asked, response) => {
-        response.end();
-      },
-    },
-    {
-      path: '/broken',
-      handle: () => {
-        throw new Error('a secret');
-      },
-    },
+  });
+  const routes = [
+    makeRoute('/read', (_asked, response) => void response.end('text'), { method: 'GET' }),
+    makeRoute('/write', (_asked, response, body) => void response.end(String(body.length)), {
+      ...{ method: 'POST', readsBody: true },
+    }),
+    makeRoute('/large', (_asked, response) => void response.end(LARGE)),
+    makeRoute('/later', async (_asked, response) => {
+      later.push(response);
+      await once(response, 'finish');
+    }),
+    makeRoute('/lives', (_asked, response) => void response.end(), { isAlwaysServed: true }),
+    makeRoute('/broken', () => {
+      throw new Error('a secret');
+    }),
   ];
-  made = serveHttp(routes, { maxInFlight: 10, clients, bodies: new Bodies(clients), ...options });
+  made = serveHttp(routes, { maxInFlight: 10, clients, ...options });
+  closing(() => made.close(0));
   made.server.listen(0, '127.0.0.1');
   await once(made.server, 'listening');
   ({ port } = made.server.address() as AddressInfo);
@@ -89,7 +60,7 @@ async function start(options: Partial<HttpOptions> = {}): Promise<void> {
 function open(from = STRANGER): Socket {
   const socket = connect({ port, host: '127.0.0.1', localAddress: from, allowHalfOpen: true });
   socket.on('error', () => undefined);
-  sockets.push(socket);
+  closing(() => socket.destroy());
   return socket;
 }
 

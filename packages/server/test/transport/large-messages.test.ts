@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { exchange } from '@sluice/testkit';
 import { encodeRequest } from '../rls/protocol.ts';
-import { RawClient, frameOf } from '../rls/raw-call.ts';
+import { GrpcClient, frameOf } from '../rls/grpc-client.ts';
 import { serve, type Served } from '../serve.ts';
 
 const RULES = Array.from(
@@ -31,8 +31,6 @@ beforeAll(async () => {
 });
 afterAll(() => served.close());
 
-const httpPort = (): number => Number(served.server.addresses.http?.split(':').at(-1));
-
 /**
  * The longest turn of the event loop while the service answers, in ms of this process's CPU, whatever else the machine does:
  * of several runs the shortest.
@@ -61,68 +59,56 @@ function cpuMs(): number {
 }
 
 async function call(message: Buffer): Promise<void> {
-  const raw = new RawClient(Number(served.server.addresses.grpc?.split(':').at(-1)));
-  await raw.call({ chunks: [frameOf(message)] });
-  raw.close();
+  const client = new GrpcClient(served.port('grpc'));
+  await client.call({ chunks: [frameOf(message)] });
+  client.close();
 }
 
 describe('a large message', () => {
-  it.each<[string, () => string]>([
-    ['nested lists', () => json('/json', '['.repeat(MAX_BODY))],
-    [
-      'thousands of fields',
-      () => json('/json', `{${Array.from({ length: 6_000 }, (_one, i) => `"k${String(i)}":1`).join()}}`),
-    ],
-    [
-      'as many entries as it holds',
-      () =>
+  it.each(
+    Object.entries<() => string>({
+      'nested lists': () => json('/json', '['.repeat(MAX_BODY)),
+      'thousands of fields': () =>
+        json('/json', `{${Array.from({ length: 6_000 }, (_one, i) => `"k${String(i)}":1`).join()}}`),
+      'as many entries as it holds': () =>
         json(
           '/json',
           `{"domain":"edge","descriptors":[${list(38, `{"entries":[${list(60, '{"key":"k","value":"aabb"}')}]}`)}]}`,
         ),
-    ],
-    ['keys', () => json('/v1/consume', `{"keys":{"login":"${'\\u0000'.repeat(10_000)}"}}`)],
-    [
-      'policies',
-      () => json('/v1/decide', `{"policies":[${policies}],"requests":[{"op":"take","asks":[["{a}:l",0,1]]}]}`),
-    ],
-    [
-      'requests',
-      () =>
+      keys: () => json('/v1/consume', `{"keys":{"login":"${'\\u0000'.repeat(10_000)}"}}`),
+      policies: () =>
+        json('/v1/decide', `{"policies":[${policies}],"requests":[{"op":"take","asks":[["{a}:l",0,1]]}]}`),
+      requests: () =>
         json(
           '/v1/decide',
           `{"policies":[{"algorithm":"slidingWindow","limit":100,"windowMs":60000,"precisionMs":600,"name":"p"}],"requests":[${Array.from({ length: 900 }, (_one, i) => `{"op":"take","asks":[["{k${String(i)}}:l",0,1],["{k${String(i)}}:m",0,1]]}`).join()}]}`,
         ),
-    ],
-    ['a path of many readings', () => auth(`/${'%2e%2e/a//b%2f'.repeat(4_000)}`, 'X-Forwarded-For: 203.0.113.1')],
-    ['a path of stars', () => auth(`/${'aab'.repeat(20_000)}`, 'X-Forwarded-For: 203.0.113.1')],
-    ['a way over many proxies', () => auth('/a', `X-Forwarded-For: ${list(6_000, '10.0.0.1')}`)],
-  ])('of HTTP delays others by some milliseconds: %s', async (_what, request) => {
+      'a path of many readings': () => auth(`/${'%2e%2e/a//b%2f'.repeat(4_000)}`, 'X-Forwarded-For: 203.0.113.1'),
+      'a path of stars': () => auth(`/${'aab'.repeat(20_000)}`, 'X-Forwarded-For: 203.0.113.1'),
+      'a way over many proxies': () => auth('/a', `X-Forwarded-For: ${list(6_000, '10.0.0.1')}`),
+    }),
+  )('of HTTP delays others by some milliseconds: %s', async (_what, request) => {
     const bytes = request();
-    expect(await longestTurn(() => exchange(httpPort(), bytes))).toBeLessThan(MAX_MS);
+    expect(await longestTurn(() => exchange(served.port('http'), bytes))).toBeLessThan(MAX_MS);
   });
 
-  it.each<[string, () => Buffer]>([
-    [
-      'as many texts as it holds',
-      () =>
+  it.each(
+    Object.entries<() => Buffer>({
+      'as many texts as it holds': () =>
         encodeRequest({
           domain: 'edge',
           descriptors: Array.from({ length: 256 }, (_one, i) => ({
             entries: [{ key: 'v', value: `${String(i)}${'é'.repeat(4_000)}` }],
           })),
         }),
-    ],
-    [
-      'values against patterns',
-      () =>
+      'values against patterns': () =>
         encodeRequest({
           domain: 'edge',
           descriptors: Array.from({ length: 256 }, () => ({ entries: [{ key: 'k', value: 'ab'.repeat(4_000) }] })),
         }),
-    ],
-    ['unknown fields', () => Buffer.alloc(4 * MIB - 2, Buffer.from([0x78, 0x01]))],
-  ])('of gRPC delays others by some milliseconds: %s', async (_what, message) => {
+      'unknown fields': () => Buffer.alloc(4 * MIB - 2, Buffer.from([0x78, 0x01])),
+    }),
+  )('of gRPC delays others by some milliseconds: %s', async (_what, message) => {
     const bytes = message();
     expect(await longestTurn(() => call(bytes))).toBeLessThan(MAX_MS);
   });

@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
-import { findProgram, freePort, open, startProgram, type RunningProgram } from '@sluice/testkit';
+import { findProgram, freePort, listen, open, startProgram, type RunningProgram } from '@sluice/testkit';
 import { serve, type Served } from '../../serve.ts';
 import type { GatewayTarget, Ports, Variant } from './gateway-target.ts';
 
@@ -26,19 +25,17 @@ export function useStack(target: GatewayTarget, variant: Variant = { isPatient: 
   const folder = mkdtempSync(join(tmpdir(), `sluice-${target.program}-`));
   const notServed: RequestListener = (_request, response) => response.writeHead(500).end('no application');
   let listener = notServed;
-  const app = createServer((request, response) => {
-    listener(request, response);
-  });
+  let app: Awaited<ReturnType<typeof listen>> | undefined;
   let ports: Ports | undefined;
   let gateway: RunningProgram | undefined;
   let service: Served | undefined;
 
   beforeAll(async () => {
-    app.listen(0, '127.0.0.1');
-    await once(app, 'listening');
-    const { port } = app.address() as { port: number };
+    app = await listen((request, response) => {
+      listener(request, response);
+    });
     for (let attempt = 1; gateway === undefined; attempt++) {
-      ports = { gateway: await freePort(), service: await freePort(), app: port };
+      ports = { gateway: await freePort(), service: await freePort(), app: app.port };
       try {
         gateway = await startGateway(folder, target, ports, variant);
       } catch (error) {
@@ -73,8 +70,7 @@ export function useStack(target: GatewayTarget, variant: Variant = { isPatient: 
   });
   afterAll(async () => {
     await gateway?.kill();
-    app.closeAllConnections();
-    app.close();
+    await app?.close();
     rmSync(folder, { recursive: true, force: true });
   });
   return stack;

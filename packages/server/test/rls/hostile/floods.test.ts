@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Client } from '@grpc/grpc-js';
 import { cases, seeded, testSeed, until, type Random } from '@sluice/testkit';
-import { METHODS, encodeRequest, type RequestFields } from '../protocol.ts';
-import { RawClient, frameOf, type RawAnswer } from '../raw-call.ts';
-import { ask, connect, descriptor } from '../running-service.ts';
+import { frameOf, GrpcClient, type RawAnswer } from '../grpc-client.ts';
+import { encodeRequest, PATHS, type RequestFields } from '../protocol.ts';
+import { descriptor } from '../running-service.ts';
 import { Attacker } from './attacker.ts';
 import * as h2 from './frames.ts';
 import { startServiceProcess, type Memory, type ServiceProcess } from './service-process.ts';
@@ -33,19 +32,18 @@ const REQUEST: RequestFields = {
   ],
 };
 
-const PATH = METHODS.shouldRateLimit.path;
 const MESSAGE = frameOf(encodeRequest({ domain: 'shop', descriptors: [descriptor('user=bad')] }));
-const BLOCK = h2.fieldBlock(h2.callFields(PATH));
+const BLOCK = h2.fieldBlock(h2.callFields(PATHS.rateLimit));
 const HELLO = Buffer.concat([h2.PREFACE, h2.settings()]);
 
 describe('other clients are served, and memory is bounded, while a client', () => {
   let service: ServiceProcess;
-  let good: Client;
+  let good: GrpcClient;
   let before: Memory;
   let attackers: Attacker[] = [];
   beforeAll(async () => {
     service = await startServiceProcess(LIMITS);
-    good = connect(service.grpc);
+    good = new GrpcClient(service.grpc);
     for (let i = 0; i < 200; i++) await served();
   });
   afterAll(async () => {
@@ -65,7 +63,7 @@ describe('other clients are served, and memory is bounded, while a client', () =
   /** Another client, which may have to connect again: where this process was too busy for its pings. */
   const served = async (): Promise<unknown> =>
     until('another client is served', async () => {
-      return (await ask(good, { domain: 'shop', descriptors: [descriptor('user=good')] })).overallCode === 'OK';
+      return (await good.ask({ domain: 'shop', descriptors: [descriptor('user=good')] })).overallCode === 'OK';
     });
   const attack = async (count = 1, options: { reads?: boolean } = {}): Promise<readonly [Attacker, ...Attacker[]]> => {
     attackers = await Promise.all(Array.from({ length: count }, () => Attacker.connect(service.grpc, options)));
@@ -148,14 +146,12 @@ describe('other clients are served, and memory is bounded, while a client', () =
   });
 
   it('sends 100 000 descriptors in each message', async () => {
-    const raw = new RawClient(service.grpc);
     const descriptors = Array.from({ length: 100_000 }, () => descriptor('user=x'));
     const message = frameOf(encodeRequest({ domain: 'shop', descriptors }));
     const answers: RawAnswer[] = [];
     for (let round = 0; round < 5; round++) {
-      answers.push(...(await Promise.all(Array.from({ length: 4 }, () => raw.call({ chunks: [message] })))));
+      answers.push(...(await Promise.all(Array.from({ length: 4 }, () => good.call({ chunks: [message] })))));
     }
-    raw.close();
 
     expect(answers.map(({ grpcStatus }) => grpcStatus)).toEqual(answers.map(() => 3));
     await expectHealth();
@@ -195,7 +191,7 @@ describe('other clients are served, and memory is bounded, while a client', () =
 /** What a client sends: frames of every type, and two calls. */
 function sampleFrames(): readonly Buffer[] {
   const message = frameOf(encodeRequest(REQUEST));
-  const fields = h2.callFields(PATH, ['grpc-timeout', '500m']);
+  const fields = h2.callFields(PATHS.rateLimit, ['grpc-timeout', '500m']);
   const block = h2.fieldBlock(fields);
   return [
     h2.settings([3, 100], [4, 65_535]),
@@ -207,7 +203,7 @@ function sampleFrames(): readonly Buffer[] {
     h2.ping(),
     h2.frame(h2.TYPE.data, h2.END_STREAM, 3, message.subarray(10)),
     h2.frame(h2.TYPE.priority, 0, 5, Buffer.from([0, 0, 0, 0, 16])),
-    h2.callFrames(5, h2.fieldBlock(h2.callFields(METHODS.check.path)), frameOf(Buffer.alloc(0))),
+    h2.callFrames(5, h2.fieldBlock(h2.callFields(PATHS.health)), frameOf(Buffer.alloc(0))),
     h2.rstStream(5),
     h2.frame(h2.TYPE.goaway, 0, 0, Buffer.alloc(8)),
   ];

@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { until } from '@sluice/testkit';
-import { METHODS } from '../protocol.ts';
-import { RawClient } from '../raw-call.ts';
-import { descriptor, makeStatus, runService, type RunningService } from '../running-service.ts';
+import { GrpcClient, readStatus } from '../grpc-client.ts';
+import { PATHS } from '../protocol.ts';
+import { descriptor, runService, type RunningService } from '../running-service.ts';
 import { Attacker } from './attacker.ts';
 import * as h2 from './frames.ts';
 
 const LIMITS = 'domain: shop\ndescriptors: [{ key: user, rate_limit: { unit: day, requests_per_unit: 1000000 } }]\n';
 const REQUEST = { domain: 'shop', descriptors: [descriptor('user=ann')] };
-const BEGUN = h2.frame(h2.TYPE.headers, h2.END_HEADERS, 1, h2.fieldBlock(h2.callFields(METHODS.shouldRateLimit.path)));
+const BEGUN = h2.frame(h2.TYPE.headers, h2.END_HEADERS, 1, h2.fieldBlock(h2.callFields(PATHS.rateLimit)));
 
 /** What ends the connection by the rules of HTTP/2. */
 const ERRORS: readonly (readonly [string, Buffer])[] = [
@@ -26,9 +26,7 @@ const ERRORS: readonly (readonly [string, Buffer])[] = [
 
 describe('a connection', () => {
   let running: RunningService;
-  afterEach(async () => {
-    await running.close();
-  });
+  afterEach(() => running.close());
   const open = (): Promise<number> =>
     new Promise((resolve) => {
       running.rls.server.getConnections((_error, count) => {
@@ -42,7 +40,7 @@ describe('a connection', () => {
       const attacker = await Attacker.connect(running.port);
       await attacker.write(Buffer.concat([h2.PREFACE, h2.settings(), bytes]));
       // On a busy machine, its own pings may come too late.
-      await until('another client is answered', async () => (await makeStatus(running.ask(REQUEST))) === 'OK');
+      await until('another client is answered', async () => (await readStatus(running.ask(REQUEST))) === 'OK');
       attacker.close();
     }
 
@@ -61,13 +59,13 @@ describe('a connection', () => {
 
   it('without calls stays, as long as it answers pings', async () => {
     running = await runService(LIMITS, { keepaliveMs: 250 });
-    const idle = new RawClient(running.port);
+    const { session } = new GrpcClient(running.port);
     let pings = 0;
-    idle.session.on('ping', () => pings++);
+    session.on('ping', () => pings++);
     await until('it was asked often', () => pings >= 4);
 
     expect(await open()).toBe(1);
-    expect(idle.session.closed).toBe(false);
-    idle.close();
+    expect(session.closed).toBe(false);
+    session.destroy();
   });
 });

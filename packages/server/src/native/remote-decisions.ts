@@ -1,12 +1,7 @@
 import { createHash } from 'node:crypto';
 import { parsePolicy, type Answer, type Ask, type Op, type Policy } from '@sluice/core';
 import type { LimiterCore } from '@sluice/core/spi';
-import type { Entrance } from '../access.ts';
-import type { Service } from '../service.ts';
-import { checkJson, parseJson } from '../transport/bodies.ts';
-import type { Route } from '../transport/http.ts';
 import { badRequest } from '../transport/request-problem.ts';
-import { sendJson } from '../transport/send.ts';
 
 const MAX_POLICIES = 1000;
 const MAX_ASKS = 100;
@@ -27,23 +22,13 @@ interface Given {
 // The body: { "policies": [...], "requests": [{ "op": "take", "asks": [[key, policy, cost, holder, until]] }] }, where
 // a policy is given by its place in the list. The answer: { "answers": [{ "atMs", "figures" } or { "error" }] }.
 /**
- * `POST /v1/decide`, for `remoteStore`. Its keys are in a separate space for each token, apart from those of the limits
- * in the file.
+ * Serves `remoteStore`. Its keys are in a separate space for each token, apart from those of the limits in the file.
+ *
+ * @param authorization - The field of the request.
  */
-export function decideRoute({ access, core }: Pick<Service, 'access' | 'core'>, entrance: Entrance): Route {
-  return {
-    path: '/v1/decide',
-    method: 'POST',
-    readsBody: true,
-    check: (request) => {
-      access.check(request, entrance, true);
-      checkJson(request);
-    },
-    handle: async (request, response, body) => {
-      const given = readRequests(parseJson(body), getSpace(request.headers.authorization));
-      sendJson(response, 200, { answers: await Promise.all(given.map((call) => perform(core, call))) });
-    },
-  };
+export async function decideRemotely(core: LimiterCore, body: unknown, authorization?: string): Promise<unknown> {
+  const given = readRequests(body, getSpace(authorization));
+  return { answers: await Promise.all(given.map((call) => perform(core, call))) };
 }
 
 /** What follows the subject in a key begins with this. No limiter's name begins with a tilde. */
