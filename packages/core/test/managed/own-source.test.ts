@@ -3,7 +3,8 @@ import { until, useClosing } from '@sluice/testkit';
 import { createLimiter, memoryStore, readEvents, type Limiter } from '../../src/index.ts';
 import type { LimiterCore } from '../../src/limiter/core.ts';
 import { createPolicies, managed, redisSource, type PolicySource } from '../../src/managed/index.ts';
-import { ten, twenty, useWarnings } from './use-policies.ts';
+import { useWarnings } from '../use-warnings.ts';
+import { ten, twenty } from './use-policies.ts';
 
 /** A table in memory, whose put compares. */
 function table(records: Record<string, unknown> = {}): PolicySource & { readonly records: Record<string, unknown> } {
@@ -73,18 +74,6 @@ describe('policies in a source of one’s own', () => {
       const [loss] = await readEvents({ limit: 'kept' });
       return loss?.what === 'lost' && loss.endAtMs !== null;
     });
-  });
-
-  it('stay in use while the source fails', async () => {
-    let fails = false;
-    const load = () => (fails ? Promise.reject(new Error('no disk')) : Promise.resolve({ orders: { policy: ten } }));
-    const orders = limit('orders', { name: 'the file', load });
-    await orders.consume('ann');
-
-    fails = true;
-
-    await until('it warns', () => warnings.join().includes('the file cannot be read (the store failed: no disk'));
-    expect((await orders.consume('ann')).remaining).toBe(8);
   });
 
   it('are not changed without put', async () => {
