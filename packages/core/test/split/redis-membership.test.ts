@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, redisStore, slidingWindow, type Limiter } from '../../src/index.ts';
 import { redisMembership, splitStore, type Membership } from '../../src/split/index.ts';
 import { until, useClosing, useRedis } from '@sluice/testkit';
+import { allowedBy } from './manual-membership.ts';
 
 const registry = useRedis();
 beforeEach(async () => {
@@ -17,12 +18,6 @@ function limiterOf(membership: Membership, limit = 10): Limiter {
   const policy = slidingWindow({ limit, window: '200ms' });
   const store = closeLater(splitStore({ membership, graceMs: 2100 }));
   return createLimiter({ policy, store, onStoreError: 'throw' });
-}
-
-async function allowedBy(limiter: Limiter, key: string): Promise<number> {
-  let allowed = 0;
-  while ((await limiter.consume(key)).allowed) allowed++;
-  return allowed;
 }
 
 const members = async (group = 'default'): Promise<number> =>
