@@ -3,7 +3,7 @@ import { expectWarnings } from '@sluice/testkit';
 import { breakers, subscribe, type BreakerMessage } from '../../src/channels.ts';
 import { PolicyError, StoreError } from '../../src/errors.ts';
 import type { Guard } from '../../src/guard/guard.ts';
-import { ASKS, guarded, useFakeTime, type FakeStore } from './fake-store.ts';
+import { ASKS, guarded, openBreaker, useFakeTime, type FakeStore } from './fake-store.ts';
 
 expectWarnings('SLUICE_STORE_AWAY');
 
@@ -25,12 +25,6 @@ const ask = async (guard: Guard, times: number, timeoutMs = 100): Promise<unknow
     outcomes.push(await outcome);
   }
   return outcomes;
-};
-/** A store that fails, whose breaker is open. */
-const openBreaker = async (): Promise<ReturnType<typeof guarded>> => {
-  const made = guarded('fails');
-  await ask(made.guard, 5);
-  return made;
 };
 
 describe('a store that keeps failing', () => {

@@ -53,6 +53,15 @@ export function guarded(behaviour?: Behaviour): { readonly store: FakeStore; rea
   return { store, guard: new Guard(store) };
 }
 
+/** A store that fails, and its guard, whose breaker is open. */
+export async function openBreaker(): Promise<ReturnType<typeof guarded>> {
+  const made = guarded('fails');
+  for (let i = 0; i < 5; i++) {
+    await Promise.resolve(made.guard.perform('take', ASKS, performance.now() + 100)).catch(() => undefined);
+  }
+  return made;
+}
+
 const isProbe = ({ keys }: FakeStore['asked'][number]): boolean => keys[0]?.endsWith(':-probe') === true;
 
 /** Fakes all timers and `performance`. */
