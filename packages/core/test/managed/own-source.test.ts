@@ -172,13 +172,16 @@ describe('a source that misbehaves', () => {
   it.each([
     ['load throws', fail, 'the store failed: broken'],
     ['load returns nothing', () => Promise.resolve(undefined), 'did not return an object of records'],
-  ])('(%s) makes decisions unavailable', async (_what, load, message) => {
-    const orders = limit('orders', { load: load as unknown as PolicySource['load'] });
+  ])('(%s) makes decisions unavailable until it is mended', async (_what, fault, message) => {
+    let load: () => unknown = fault;
+    const orders = limit('orders', { load: (() => load()) as PolicySource['load'] });
 
     const decision = await orders.consume('ann');
+    load = () => Promise.resolve({ orders: { policy: ten } });
 
     expect(decision).toMatchObject({ allowed: false, outcome: 'unavailable' });
     expect(decision.error?.message).toContain(message);
+    await until('it decides', async () => (await orders.consume('ann')).allowed);
   });
 });
 

@@ -6,7 +6,6 @@ import { Redis } from 'ioredis';
 import { createSentinel } from 'redis';
 import { createLimiter, fixedWindow, redisStore, silenceWarnings, type Limiter, type StoreError } from '@sluice/core';
 import {
-  connectTo,
   startRedis,
   startSentinel,
   STORE_USER,
@@ -48,29 +47,6 @@ async function outcome(limiter: Limiter, key = 'key'): Promise<string> {
     (error: unknown) => (error as StoreError).kind,
   );
 }
-
-it('a server that loads its data says so, and goes on with what it has stored', async () => {
-  const server = await startRedis();
-  closeLater(() => server.stop());
-  const [admin, client] = [
-    connectTo(server.url, { commandTimeout: 60_000, enableReadyCheck: false }),
-    connectTo(server.storeUrl, { enableReadyCheck: false }),
-  ];
-  for (const one of [admin, client]) closeLater(() => one.disconnect());
-  const limiter = limiterOver(client);
-  await until('it is connected', () => limiter.consume('key', 4));
-  await admin.config('SET', 'rdbcompression', 'no');
-  await admin.eval('for i = 1, 200 do redis.call("SET", i, string.rep("x", 1024)) end', 0);
-  await admin.save();
-  // A key takes 50 ms, and clients are served after each.
-  const slowly = ['--key-load-delay', '50000', '--loading-process-events-interval-bytes', '1024'];
-  await server.restart({ args: slowly, until: '-LOADING' });
-
-  await until('it says so', async () => (await outcome(limiter)) === 'loading');
-  await until('it loads fast', async () => (await admin.config('SET', 'key-load-delay', '0')) === 'OK');
-
-  expect(await until('it decides', () => limiter.peek('key'))).toMatchObject({ used: 4 });
-});
 
 describe('a server that speaks TLS', () => {
   let server: RedisServer;
