@@ -26,7 +26,7 @@ const bucket =
       capacity: random.pick(LIMITS),
       refill: random.pick(LIMITS),
       every: random.pick(WINDOWS),
-      overdraft: random.pick([0, 0, 3, 40]),
+      overdraft: random.pick([0, 0, 1, 3, 40]),
       mode,
       ...blockFor,
     });
