@@ -61,16 +61,14 @@ afterAll(() => {
 
 const TABLE = 'sluice';
 
-/** Left out where there is no such database. */
-const whereIs = (database: 'postgres' | 'mariadb') => (sqlServers[database] === undefined ? describe.skip : describe);
-
 const DATABASES: readonly [database: 'postgres' | 'mariadb', first: Open, further: Readonly<Record<string, Open>>][] = [
   ['postgres', byPg, { postgres: byPostgres }],
   ['mariadb', byMysql2, {}],
 ];
 
 for (const [database, first, further] of DATABASES)
-  whereIs(database)(`a store in ${database}`, () => {
+  // Left out where there is no such database.
+  (sqlServers[database] === undefined ? describe.skip : describe)(`a store in ${database}`, () => {
     let server: SqlServer;
     const closing: (() => unknown)[] = [];
     const open = (by: Open = first, url = server.url): SqlStore => {
