@@ -111,8 +111,8 @@ describe('the rights of the guide', () => {
   });
 
   it('are enough for a member of a split limit', async () => {
-    const membership = redisMembership(await userWith(MEMBER), { prefix: 'sluice', heartbeatMs: 50, ttlMs: 2000 });
-    const store = closeLater(splitStore({ membership, graceMs: 2100 }));
+    const membership = redisMembership(await userWith(MEMBER), { prefix: 'sluice', heartbeatMs: 50, ttlMs: 500 });
+    const store = closeLater(splitStore({ membership, graceMs: 600 }));
     const policy = fixedWindow({ limit: 4, window: '200ms', align: 'clock' });
     const limiter = createLimiter({ policy, store, onStoreError: 'throw' });
     await store.ready();
