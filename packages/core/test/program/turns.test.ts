@@ -3,6 +3,7 @@ import { cases, seeded, testSeed, type Random } from '@sluice/testkit';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import { compile, type Policy } from '../../src/policies/index.ts';
 import { slidingCounter } from '../../src/policies/sliding-counter.ts';
+import { slidingLog } from '../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
 import { tokenBucket } from '../../src/policies/token-bucket.ts';
 import { ALLOWED, NEXT_AFTER, RESET_AFTER, RETRY_AFTER } from '../../src/program/decide.ts';
@@ -182,6 +183,20 @@ describe('two policies of one kind that take turns on a key, in any order', () =
         expect(lateMs).toBeLessThanOrEqual(slackMs(one, other));
       }
     }
+  });
+
+  it('keep their pace on one key for a day, in bounded states: sliding logs', () => {
+    const [long, short] = [slidingLog({ limit: 1_000, window: '30d' }), slidingLog({ limit: 5, window: '1m' })];
+    const store = new ProgramStore();
+    store.ask('take', long);
+    let allowed = 0;
+    for (let minute = 0; minute < 1_440; minute++) {
+      store.clock.advance(60_000);
+      for (let unit = 0; unit < 6; unit++) allowed += store.ask('take', short)[ALLOWED] ?? 0;
+    }
+
+    expect(allowed).toBe(5 * 1_440);
+    expect(store.state?.length).toBeLessThanOrEqual(3_100);
   });
 
   it.each(NAMES)('tell honest waits, for every pair of numbers and every order: %s', (kind) => {
