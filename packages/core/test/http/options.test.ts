@@ -105,6 +105,7 @@ describe('a limit', () => {
     [{ allowed: true }, 'policy must be a policy made by fixedWindow'],
     [policy, 'a policy that a function returns needs a name'],
     [[entry, { ...entry, name: 'A' }].map(({ name }) => ({ ...policy, name })), 'names must be unique'],
+    [[], 'policy must be a policy or a list of them, got an empty list'],
     [undefined, 'policy must be'],
   ])('that a function of the request returns is a policy with a name: %j', async (returned, message) => {
     await expect(sending({ policy: () => returned })()).rejects.toThrow(message);

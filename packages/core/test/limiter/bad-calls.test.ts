@@ -96,6 +96,7 @@ describe('a bad call', () => {
     ['one', 'reserve', ['key', 0], 'COST_INVALID', /an estimate must be a whole number from 1 .*, got 0; .*reserve 1/],
     ['one', 'run', ['key', 'work'], 'OPTION_INVALID', /run takes a key and a function, got "work"/],
     ['one', 'block', ['key', 'a while'], 'OPTION_INVALID', DURATION],
+    ['one', 'block', ['key', 0], 'OPTION_INVALID', DURATION],
     ['one', 'block', ['key', undefined], 'OPTION_INVALID', DURATION],
     ['one', 'block', ['key', '1h', { resets: true }], 'OPTION_UNKNOWN', /resets/],
     ['one', 'block', ['key', '1h', { reset: 'yes' }], 'OPTION_INVALID', /reset must be true or false/],
@@ -191,6 +192,8 @@ describe('the options of a limiter', () => {
     [{ policy, name: '1st' }, 'POLICY_INVALID', /name must be a letter/],
     [{ policy, timeout: 5 }, 'OPTION_UNKNOWN', /did you mean/],
     [{ policy, ...away, localShare: 0 }, 'OPTION_INVALID', /localShare must be a number above 0 and at most 1/],
+    [{ policy, ...away, localShare: 1.5 }, 'OPTION_INVALID', /localShare must be a number above 0/],
+    [{ policy, ...away, localShare: '0.5' }, 'OPTION_INVALID', /localShare must be a number above 0/],
     [{ policy, ...away, onStoreError: 'deny' }, 'OPTION_INVALID', /localShare must be left out if onStoreError is not/],
     [
       { ...away, localShare: 1e-9, policy: tokenBucket({ capacity: 1, refill: 1, every: '36500d' }) },
@@ -199,6 +202,7 @@ describe('the options of a limiter', () => {
     ],
     [{ policy, onThreshold: {} }, 'OPTION_INVALID', /onThreshold.at/],
     [{ policy, onThreshold: { at: [0.5] } }, 'OPTION_INVALID', /onThreshold.call/],
+    [{ policy, onThreshold: { at: [], call: () => 1 } }, 'OPTION_INVALID', /onThreshold.at/],
     [{ policy, onThreshold: { at: [0.5, 80], call: () => 1 } }, 'OPTION_INVALID', /onThreshold.at/],
   ])('%j are rejected', (options, code, text) => {
     const make = (): unknown => create(options);

@@ -1,7 +1,8 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow, slidingWindow, StoreError, type Limiter, type Reservation } from '@sluice/core';
-import { FakeStore } from '../guard/fake-store.ts';
+import { FakeStore, useFakeTime } from '../guard/fake-store.ts';
 
+const { pass } = useFakeTime();
 const policy = fixedWindow({ limit: 10, window: '1h' });
 const remaining = async (limiter: Limiter, key = 'key'): Promise<number> => (await limiter.peek(key, 0)).remaining;
 
@@ -70,7 +71,6 @@ describe('a reservation', () => {
 
 describe('a settlement that fails', () => {
   it('is not tried again, for it may have happened, and rejects nothing; it is if it surely was not sent', async () => {
-    jest.useFakeTimers();
     const store = new FakeStore();
     const limiter = createLimiter({ policy, store });
     const [perhapsSent, unsent] = [await limiter.reserve('key', 2), await limiter.reserve('other', 2)];
@@ -82,8 +82,7 @@ describe('a settlement that fails', () => {
 
     store.behaviour = 'answers';
     await perhapsSent.settle(5);
-    await jest.advanceTimersByTimeAsync(1000);
-    jest.useRealTimers();
+    await pass(1000);
 
     expect(store.calls).toEqual(['take', 'take', 'charge', 'charge', 'charge']);
     expect([await remaining(limiter), await remaining(limiter, 'other')]).toEqual([8, 5]);
