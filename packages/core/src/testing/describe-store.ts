@@ -236,11 +236,12 @@ async function countExactly(store: Store, limiter: string): Promise<void> {
 
 async function keepLongStates(store: Store, limiter: string): Promise<void> {
   const policy = concurrency({ limit: 1_000, ttl: '1d' });
-  for (let holder = 1; holder <= 1_000; holder++) {
-    await store.perform('take', [{ ...ask('a', limiter, policy), holder: 2 ** 50 + holder }]);
+  const take = async (holder: number) => store.perform('take', [{ ...ask('a', limiter, policy), holder }]);
+  for (let first = 2 ** 50; first < 2 ** 50 + 1_000; first += 50) {
+    await Promise.all(Array.from({ length: 50 }, (_, i) => take(first + i)));
   }
 
-  const { figures } = await store.perform('take', [{ ...ask('a', limiter, policy), holder: 7 }]);
+  const { figures } = await take(7);
 
   assert.deepEqual([figures[0]?.[ALLOWED], figures[0]?.[USED]], [0, 1_000]);
 }

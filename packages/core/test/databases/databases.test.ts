@@ -61,37 +61,14 @@ afterAll(() => {
 
 const TABLE = 'sluice';
 
-/** Left out where there is no such database. */
-const whereIs = (database: 'postgres' | 'mariadb') => (sqlServers[database] === undefined ? describe.skip : describe);
-
-whereIs('postgres')('processes that compete in Postgres', () => {
-  it('are denied without a wait where another has won', async () => {
-    const server = await (sqlServers.postgres as () => Promise<SqlServer>)();
-    const [loser, winner] = [byPg(server.url), byPg(server.url)];
-    const session = new Client(server.url);
-    await session.connect();
-    const ask = { key: '{ann}', policy: fixedWindow({ limit: 2, window: '1h' }), cost: 1, uncached: true };
-    await loser.store.perform('take', [ask]);
-    await winner.store.perform('take', [ask]);
-
-    await session.query("select pg_advisory_lock(hashtextextended('shop:{ann}', 0))");
-    const answer = loser.store.perform('take', [ask]) as Promise<Answer>;
-    const first = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 20_000, 'it waits'))]);
-    await session.end();
-    for (const { close } of [loser, winner]) await close();
-    await server.stop();
-
-    expect(first).toMatchObject({ figures: [{ [ALLOWED]: 0, [USED]: 2 }] });
-  }, 60_000);
-});
-
 const DATABASES: readonly [database: 'postgres' | 'mariadb', first: Open, further: Readonly<Record<string, Open>>][] = [
   ['postgres', byPg, { postgres: byPostgres }],
   ['mariadb', byMysql2, {}],
 ];
 
 for (const [database, first, further] of DATABASES)
-  whereIs(database)(`a store in ${database}`, () => {
+  // Left out where there is no such database.
+  (sqlServers[database] === undefined ? describe.skip : describe)(`a store in ${database}`, () => {
     let server: SqlServer;
     const closing: (() => unknown)[] = [];
     const open = (by: Open = first, url = server.url): SqlStore => {
@@ -126,6 +103,21 @@ for (const [database, first, further] of DATABASES)
     });
 
     if (database === 'postgres') {
+      it('denies a process without a wait where another has won', async () => {
+        const [loser, winner, session] = [open(), open(), new Client(server.url)];
+        await session.connect();
+        const ask = { key: '{won}', policy: fixedWindow({ limit: 2, window: '1h' }), cost: 1, uncached: true };
+        await loser.perform('take', [ask]);
+        await winner.perform('take', [ask]);
+
+        await session.query("select pg_advisory_lock(hashtextextended('shop:{won}', 0))");
+        const answer = loser.perform('take', [ask]) as Promise<Answer>;
+        const first = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 20_000, 'it waits'))]);
+        await session.end();
+
+        expect(first).toMatchObject({ figures: [{ [ALLOWED]: 0, [USED]: 2 }] });
+      }, 60_000);
+
       it('says which SQL to run if its user may not', async () => {
         await server.query('create role guest login');
         const pool = new Pool({ connectionString: server.url.replace('sluice@', 'guest@') });

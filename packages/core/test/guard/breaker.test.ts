@@ -2,8 +2,8 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { expectWarnings } from '@sluice/testkit';
 import { breakers, subscribe, type BreakerMessage } from '../../src/channels.ts';
 import { PolicyError, StoreError } from '../../src/errors.ts';
-import { Guard } from '../../src/guard/guard.ts';
-import { ASKS, FakeStore, useFakeTime } from './fake-store.ts';
+import type { Guard } from '../../src/guard/guard.ts';
+import { ASKS, guarded, openBreaker, useFakeTime, type FakeStore } from './fake-store.ts';
 
 expectWarnings('SLUICE_STORE_AWAY');
 
@@ -26,18 +26,10 @@ const ask = async (guard: Guard, times: number, timeoutMs = 100): Promise<unknow
   }
   return outcomes;
 };
-/** A store that fails, whose breaker is open. */
-const openBreaker = async (): Promise<{ readonly store: FakeStore; readonly guard: Guard }> => {
-  const store = new FakeStore('fails');
-  const guard = new Guard(store);
-  await ask(guard, 5);
-  return { store, guard };
-};
 
 describe('a store that keeps failing', () => {
   it('is called five times, and then rejected at once, by an error of its own each time with the last failure', async () => {
-    const store = new FakeStore('fails');
-    const guard = new Guard(store);
+    const { store, guard } = guarded('fails');
 
     await ask(guard, 4);
     expect(guard.state).toBe('closed');
@@ -59,8 +51,7 @@ describe('a store that keeps failing', () => {
   });
 
   it('is called again after a success among the failures', async () => {
-    const store = new FakeStore('fails');
-    const guard = new Guard(store);
+    const { store, guard } = guarded('fails');
 
     await ask(guard, 4);
     store.behaviour = 'answers';
@@ -77,7 +68,7 @@ describe('a store that keeps failing', () => {
     ['a policy', new PolicyError('policy', 'no such')],
     ['a membership that is not confirmed', new StoreError('SLUICE_SPLIT_UNCONFIRMED', 'wait')],
   ])('does not fail because of %s', async (_what, error) => {
-    const guard = new Guard(new FakeStore({ failsWith: error }));
+    const { guard } = guarded({ failsWith: error });
 
     expect(await ask(guard, 10)).toEqual(Array(10).fill(error.code));
     expect(guard.state).toBe('closed');
@@ -87,15 +78,15 @@ describe('a store that keeps failing', () => {
 describe('a store that is late', () => {
   it.each<[string, FakeStore['behaviour']]>([
     ['fails if five calls in a row waited for 100 ms', 'hangs'],
-    ['fails although its answers come after the calls were given up', { answersAfterMs: 150 }],
+    ['fails although its answers come after the calls were given up', { afterMs: 150 }],
   ])('%s', async (_title, behaviour) => {
-    const outcomes = await ask(new Guard(new FakeStore(behaviour)), 6);
+    const outcomes = await ask(guarded(behaviour).guard, 6);
 
     expect(outcomes).toEqual([...Array<string>(5).fill('SLUICE_STORE_TIMEOUT'), 'SLUICE_BREAKER_OPEN']);
   });
 
   it('fails once by a call that is late and rejects afterwards', async () => {
-    const guard = new Guard(new FakeStore({ failsWith: new Error('away'), afterMs: 150 }));
+    const { guard } = guarded({ failsWith: new Error('away'), afterMs: 150 });
 
     await ask(guard, 4);
     await pass(100);
@@ -104,14 +95,14 @@ describe('a store that is late', () => {
   });
 
   it('does not fail by shorter waits while it answers within 100 ms', async () => {
-    const guard = new Guard(new FakeStore({ answersAfterMs: 30 }));
+    const { guard } = guarded({ afterMs: 30 });
 
     expect(await ask(guard, 50, 5)).toEqual(Array(50).fill('SLUICE_STORE_TIMEOUT'));
     expect(guard.state).toBe('closed');
   });
 
   it('fails by shorter waits if nothing was answered for 100 ms', async () => {
-    const guard = new Guard(new FakeStore('hangs'));
+    const { guard } = guarded('hangs');
 
     await ask(guard, 14, 5);
     expect(guard.state).toBe('closed');
@@ -143,8 +134,7 @@ describe('a probe', () => {
   });
 
   it('is one at a time, and has the time of the most patient request, up to a second', async () => {
-    const store = new FakeStore('fails');
-    const guard = new Guard(store);
+    const { store, guard } = guarded('fails');
     await ask(guard, 5, 60_000);
     store.behaviour = 'hangs';
 
@@ -165,8 +155,7 @@ describe('a probe', () => {
   });
 
   it('is not sent any more once the last limiter of the store has left, nor for calls that fail afterwards', async () => {
-    const store = new FakeStore('fails');
-    const guard = new Guard(store);
+    const { store, guard } = guarded('fails');
     const leave = [guard.join('one'), guard.join('two')];
     await ask(guard, 5);
 
@@ -183,8 +172,7 @@ describe('a probe', () => {
   });
 
   it('does not hear of calls from before it closed the breaker', async () => {
-    const store = new FakeStore('hangs');
-    const guard = new Guard(store);
+    const { store, guard } = guarded('hangs');
     const slow = Array.from({ length: 5 }, async () => guard.perform('take', ASKS, performance.now() + 300));
     const settled = Promise.allSettled(slow);
     await pass(1);
@@ -203,8 +191,7 @@ describe('the channel sluice:breaker', () => {
   it('has every change of state, with the limiters of the store, and why', async () => {
     const messages: BreakerMessage[] = [];
     const stop = subscribe(breakers, (message) => messages.push(message));
-    const store = new FakeStore('fails');
-    const guard = new Guard(store);
+    const { store, guard } = guarded('fails');
     guard.join('api');
     guard.join('login');
 
@@ -227,8 +214,7 @@ describe('the channel sluice:breaker', () => {
   it.each(['open', 'half-open'])(
     'may be where the last limiter is closed: %s, and nothing is probed then',
     async (at) => {
-      const store = new FakeStore('fails');
-      const guard = new Guard(store);
+      const { store, guard } = guarded('fails');
       const leave = guard.join('closed-by-listener');
       const stop = subscribe(breakers, ({ state }) => {
         if (state === at) leave();
@@ -246,8 +232,7 @@ describe('the channel sluice:breaker', () => {
 describe('an outage', () => {
   it('is warned of once for each kind of failure, and its end each time, with the times of both', async () => {
     const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-    const store = new FakeStore('answers');
-    const guard = new Guard(store);
+    const { store, guard } = guarded('answers');
     guard.join('warned');
     for (const [message, kind] of [
       ['no connection', 'connection'],

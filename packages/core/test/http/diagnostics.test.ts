@@ -1,14 +1,9 @@
-import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { fixedWindow } from '@sluice/core';
+import { useWarnings } from '../use-warnings.ts';
 import { plainFramework, sending, type PlainFramework, type PlainRequest } from './plain-framework.ts';
 
-const warnings: [code: string, message: string][] = [];
-jest.spyOn(process, 'emitWarning').mockImplementation((message, options) => {
-  warnings.push([(options as { code: string }).code, String(message)]);
-});
-beforeEach(() => {
-  warnings.length = 0;
-});
+const warnings = useWarnings();
 
 const policy = fixedWindow({ limit: 5, window: '1h' });
 const forwarded = (address: string, client: string, field: string): PlainRequest => ({
@@ -19,11 +14,11 @@ const thrower = (): never => {
   throw new Error('unknown hop');
 };
 
-/** Sends requests through an application; returns the codes of the warnings. */
-async function warnedOf(framework: Partial<PlainFramework>, ...requests: PlainRequest[]): Promise<string[]> {
+/** Sends requests through an application; returns the warnings. */
+async function warnedOf(framework: Partial<PlainFramework>, ...requests: PlainRequest[]): Promise<readonly string[]> {
   const send = sending({ policy, key: () => 'k' }, { ...plainFramework, ...framework });
   for (const request of requests) await send(request);
-  return warnings.map(([code]) => code);
+  return warnings;
 }
 
 // A warning is given once in a process: what gives none comes first.
@@ -35,8 +30,8 @@ describe('an application', () => {
     },
   );
 
-  it.each<[unknown, string[]]>([
-    [() => true, ['SLUICE_PROXY_TRUSTS_ALL']],
+  it.each<[unknown, unknown[]]>([
+    [() => true, [expect.stringContaining('SLUICE_PROXY_TRUSTS_ALL')]],
     [true, []],
   ])('that trusts all proxies is warned of once: %p', async (trust, expected) => {
     expect(await warnedOf({ proxyTrust: () => trust }, {}, {})).toEqual(expected);
@@ -54,10 +49,8 @@ describe('an application', () => {
   });
 
   it('that does not trust its proxy is warned of, with the address', async () => {
-    await warnedOf({}, {}, forwarded('fd00::1', 'fd00::1', '203.0.113.7'));
-
-    expect(warnings).toEqual([
-      ['SLUICE_PROXY_NOT_TRUSTED', expect.stringContaining('a request came from fd00::1 with X-Forwarded-For')],
+    expect(await warnedOf({}, {}, forwarded('fd00::1', 'fd00::1', '203.0.113.7'))).toEqual([
+      expect.stringMatching(/^SLUICE_PROXY_NOT_TRUSTED: .*a request came from fd00::1 with X-Forwarded-For/),
     ]);
   });
 });

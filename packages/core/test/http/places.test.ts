@@ -1,8 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { fixedWindow, memoryStore, silenceWarnings, type OnStoreError, type Store } from '@sluice/core';
 import { byAll, byUser, RequestLimiter, withLimiter, type Limited } from '@sluice/core/http';
-import { place, plainFramework, PlainResponse, remembering, respondTo } from './plain-framework.ts';
-import type { PlainRequest } from './plain-framework.ts';
+import { place, plainFramework, PlainResponse, remembering, respondTo, type PlainRequest } from './plain-framework.ts';
 
 silenceWarnings('SLUICE_STORE_AWAY', 'SLUICE_REPORT_FAILED');
 

@@ -9,7 +9,7 @@ import {
   type DecisionMessage,
 } from '@sluice/core';
 import { fakeClock } from '@sluice/core/testing';
-import { WatchedStore } from './watched-store.ts';
+import { FakeStore } from '../guard/fake-store.ts';
 
 const policy = fixedWindow({ limit: 5, window: '1m' });
 
@@ -73,8 +73,7 @@ describe('a decision', () => {
   });
 
   it('is published without its error, with the operation and how long it took', async () => {
-    const store = new WatchedStore();
-    store.isAway = true;
+    const store = new FakeStore('fails');
     const limiter = createLimiter({ name: 'published', policy, store });
     const heard: DecisionMessage[] = [];
     const listener = (message: unknown): void => void heard.push(message as DecisionMessage);

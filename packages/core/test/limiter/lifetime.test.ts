@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
-import { concurrency, createLimiter, fixedWindow, memoryStore } from '@sluice/core';
-import { WatchedStore } from './watched-store.ts';
+import { concurrency, createLimiter, fixedWindow, memoryStore, type Decision, type Limiter } from '@sluice/core';
+import { FakeStore } from '../guard/fake-store.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -44,8 +44,7 @@ describe('a limiter’s name', () => {
 
 describe('a limiter that is closed', () => {
   it('settles what is in flight first', async () => {
-    const store = new WatchedStore();
-    store.turns = 5;
+    const store = new FakeStore({ afterMs: 1 });
     const limiter = createLimiter({ policy, store, timeoutMs: 60_000 });
     const decision = limiter.consume('key');
     const order: string[] = [];
@@ -57,22 +56,20 @@ describe('a limiter that is closed', () => {
     expect(order).toEqual(['decided', 'closed']);
   });
 
-  it.each(['consume', 'peek', 'refund', 'charge', 'reset', 'block', 'unblock'] as const)(
+  it.each([['consume'], ['peek'], ['refund'], ['charge', 1], ['reset'], ['block', '1s'], ['unblock']] as const)(
     'denies %s',
-    async (method) => {
+    async (method, ...more) => {
       const limiter = createLimiter({ policy });
       await limiter.close();
 
       const call = (limiter[method] as (...args: unknown[]) => Promise<unknown>).bind(limiter);
-
-      const more = method === 'charge' ? [1] : method === 'block' ? ['1s'] : [];
 
       await expect(call('key', ...more)).rejects.toMatchObject({ code: 'SLUICE_LIMITER_CLOSED' });
     },
   );
 
   it('closes its store, once, when no other limiter uses it', async () => {
-    const store = new WatchedStore();
+    const store = new FakeStore();
     const one = createLimiter({ name: 'one', policy, store });
     const other = createLimiter({ name: 'other', policy, store });
 
@@ -85,19 +82,15 @@ describe('a limiter that is closed', () => {
 });
 
 describe('closing', () => {
-  it.each(['reset', 'block', 'unblock', 'refund'] as const)('waits for a %s that has just begun', async (edit) => {
-    const store = new WatchedStore();
-    store.turns = 5;
+  it.each<[string, (limiter: Limiter, decision: Decision) => Promise<unknown>]>([
+    ['a reset', (limiter) => limiter.reset('ann')],
+    ['a refund', (limiter, decision) => limiter.refund(decision)],
+  ])('waits for %s that has just begun', async (_what, edit) => {
+    const store = new FakeStore({ afterMs: 1 });
     const limiter = createLimiter({ policy, store });
     const decision = await limiter.consume('ann');
 
-    const edits = {
-      reset: () => limiter.reset('ann'),
-      block: () => limiter.block('ann', '1h'),
-      unblock: () => limiter.unblock('ann'),
-      refund: () => limiter.refund(decision),
-    };
-    const edited = edits[edit]();
+    const edited = edit(limiter, decision);
     await Promise.all([limiter.close(), edited]);
 
     expect(store.calls.at(-1)).toBe('close');
@@ -108,10 +101,10 @@ describe('closing', () => {
     ['units', policy],
     ['a slot', concurrency({ limit: 1, ttl: '1h' })],
   ])('gives back %s that a call has just taken', async (_what, taken) => {
-    const store = new WatchedStore();
+    const store = new FakeStore();
     const shared = { policy: taken, store, shared: true, denialCache: false };
     const [here, there] = [createLimiter(shared), createLimiter(shared)];
-    store.turns = 5;
+    store.behaviour = { afterMs: 1 };
     const running = here.run('k', () => 'ran');
     const closed = here.close();
 

@@ -1,7 +1,8 @@
-import { describe, expect, it, jest } from '@jest/globals';
-import { createLimiter, fixedWindow, slidingWindow, type Limiter, type Reservation } from '@sluice/core';
-import { WatchedStore } from './watched-store.ts';
+import { describe, expect, it } from '@jest/globals';
+import { createLimiter, fixedWindow, slidingWindow, StoreError, type Limiter, type Reservation } from '@sluice/core';
+import { FakeStore, useFakeTime } from '../guard/fake-store.ts';
 
+const { pass } = useFakeTime();
 const policy = fixedWindow({ limit: 10, window: '1h' });
 const remaining = async (limiter: Limiter, key = 'key'): Promise<number> => (await limiter.peek(key, 0)).remaining;
 
@@ -47,7 +48,7 @@ describe('a reservation', () => {
   });
 
   it('costs one round trip, and one more to settle what was not right', async () => {
-    const store = new WatchedStore();
+    const store = new FakeStore();
     const limits = [
       { name: 'one', policy },
       { name: 'other', policy: slidingWindow({ limit: 20, window: '1h' }) },
@@ -70,19 +71,18 @@ describe('a reservation', () => {
 
 describe('a settlement that fails', () => {
   it('is not tried again, for it may have happened, and rejects nothing; it is if it surely was not sent', async () => {
-    jest.useFakeTimers();
-    const store = new WatchedStore();
+    const store = new FakeStore();
     const limiter = createLimiter({ policy, store });
     const [perhapsSent, unsent] = [await limiter.reserve('key', 2), await limiter.reserve('other', 2)];
-    store.isAway = true;
+    store.behaviour = 'fails';
     await perhapsSent.settle(5);
-    store.isAway = 'unsent';
+    const noConnection = new StoreError('SLUICE_STORE_FAILED', 'away', { sent: false });
+    store.behaviour = { failsWith: noConnection };
     await unsent.settle(5);
 
-    store.isAway = false;
+    store.behaviour = 'answers';
     await perhapsSent.settle(5);
-    await jest.advanceTimersByTimeAsync(1000);
-    jest.useRealTimers();
+    await pass(1000);
 
     expect(store.calls).toEqual(['take', 'take', 'charge', 'charge', 'charge']);
     expect([await remaining(limiter), await remaining(limiter, 'other')]).toEqual([8, 5]);
@@ -91,27 +91,27 @@ describe('a settlement that fails', () => {
 
 describe('a reservation that this process took in place of its store', () => {
   it.each([1, 0.5])('is settled here, also when the store is back, with a local share of %p', async (localShare) => {
-    const store = new WatchedStore();
+    const store = new FakeStore();
     const limiter = createLimiter({ policy, store, localShare });
-    store.isAway = true;
+    store.behaviour = 'fails';
     const { decision, settle } = await limiter.reserve('key', 2);
     expect(decision).toMatchObject({ source: 'local', limit: 10 * localShare });
-    store.isAway = false;
+    store.behaviour = 'answers';
 
     await settle(4);
 
     expect(await limiter.peek('key', 0)).toMatchObject({ source: 'redis', remaining: 10 });
-    store.isAway = true;
+    store.behaviour = 'fails';
     expect(await limiter.peek('key', 0)).toMatchObject({ source: 'local', remaining: 10 * localShare - 4 });
   });
 
   it('that no store counted settles nothing', async () => {
-    const store = new WatchedStore();
+    const store = new FakeStore();
     const limiter = createLimiter({ policy, store, onStoreError: 'allow' });
-    store.isAway = true;
+    store.behaviour = 'fails';
     const { decision, settle } = await limiter.reserve('key', 2);
     expect(decision).toMatchObject({ allowed: true, outcome: 'unavailable' });
-    store.isAway = false;
+    store.behaviour = 'answers';
 
     await settle(5);
 

@@ -1,7 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { concurrency, createLimiter, fixedWindow, memoryStore } from '@sluice/core';
-import { useFakeTime } from '../guard/fake-store.ts';
-import { WatchedStore } from './watched-store.ts';
+import { FakeStore, useFakeTime } from '../guard/fake-store.ts';
 
 const TTL_MS = 3_000;
 const policy = concurrency({ limit: 1, ttl: TTL_MS });
@@ -39,24 +38,6 @@ describe('run', () => {
     expect(await second).toBe('second');
   });
 
-  it('holds a slot while the function runs, so that the next one waits', async () => {
-    const limiter = createLimiter({ policy });
-    const [one, two] = [work(), work()];
-    const first = limiter.run('k', one.fn);
-    const second = limiter.run('k', two.fn);
-    await pass(1000);
-    const hadStarted = two.signal !== undefined;
-
-    one.end();
-    await first;
-    await pass(0);
-
-    expect(hadStarted).toBe(false);
-    expect(two.signal).toBeDefined();
-    two.end();
-    expect(await second).toBe('done');
-  });
-
   it.each([
     ['throws', fail],
     ['rejects', async () => Promise.reject(new Error('broken'))],
@@ -69,17 +50,20 @@ describe('run', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('renews the slot for as long as the function runs', async () => {
+  it('holds and renews the slot for as long as the function runs, and then calls the next one at once', async () => {
     const limiter = createLimiter({ policy });
-    const long = work();
+    const [long, next] = [work(), work()];
     const running = limiter.run('k', long.fn);
+    const waiting = limiter.run('k', next.fn);
     await pass(TTL_MS * 5);
 
-    expect((await limiter.peek('k')).allowed).toBe(false);
-    expect(long.signal?.aborted).toBe(false);
+    expect([long.signal?.aborted, next.signal]).toEqual([false, undefined]);
     long.end();
     await running;
-    expect((await limiter.peek('k')).allowed).toBe(true);
+    await pass(0);
+    expect(next.signal).toBeDefined();
+    next.end();
+    expect(await waiting).toBe('done');
   });
 
   it('aborts the signal of the function when its slot is lost', async () => {
@@ -97,12 +81,12 @@ describe('run', () => {
   });
 
   it('aborts the signal of the function when renewals fail until the ttl ends', async () => {
-    const store = new WatchedStore();
+    const store = new FakeStore();
     const limiter = createLimiter({ policy, store });
     const long = work();
     const running = limiter.run('k', long.fn);
     await pass(0);
-    store.isAway = true;
+    store.behaviour = 'fails';
     await pass(TTL_MS - 1);
     const before = long.signal?.aborted;
     await pass(TTL_MS / 3 + 1);
@@ -114,13 +98,12 @@ describe('run', () => {
   });
 
   it('holds no slot that no store has given: its function is not aborted for one', async () => {
-    const store = new WatchedStore();
-    store.isAway = true;
+    const store = new FakeStore('fails');
     const limiter = createLimiter({ policy, store, onStoreError: 'allow' });
     const long = work();
     const running = limiter.run('k', long.fn);
     await pass(0);
-    store.isAway = false;
+    store.behaviour = 'answers';
     await pass(TTL_MS * 2);
 
     expect(long.signal?.aborted).toBe(false);
@@ -155,7 +138,7 @@ describe('run', () => {
     const store = memoryStore();
     const shared = { name: 'jobs', shared: true, policy, denialCache: false } as const;
     const [here, there] = [
-      createLimiter({ ...shared, store: new WatchedStore(store) }),
+      createLimiter({ ...shared, store: new FakeStore('answers', store) }),
       createLimiter({ ...shared, store }),
     ];
     const { release } = await there.acquire('k');

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { concurrency, createLimiter, fixedWindow, type Limiter } from '@sluice/core';
 import { LimiterCore, readWants } from '@sluice/core/spi';
-import { useFakeTime } from '../guard/fake-store.ts';
-import { WatchedStore } from './watched-store.ts';
+import { FakeStore, useFakeTime } from '../guard/fake-store.ts';
 
 const TTL_MS = 60_000;
 const policy = concurrency({ limit: 1, ttl: TTL_MS });
@@ -33,21 +32,20 @@ describe('acquire', () => {
 
 describe('a release', () => {
   it('is repeated until the store is back', async () => {
-    const store = new WatchedStore();
+    const store = new FakeStore();
     const limiter = createLimiter({ policy, store, denialCache: false });
     const { release } = await limiter.acquire('imports');
-    store.isAway = true;
+    store.behaviour = 'fails';
     await release();
 
-    store.isAway = false;
+    store.behaviour = 'answers';
     await pass(2_000);
 
     expect(await isFree(limiter)).toBe(true);
   });
 
   it('of a local decision is made in the fallback', async () => {
-    const store = new WatchedStore();
-    store.isAway = true;
+    const store = new FakeStore('fails');
     const limiter = createLimiter({ policy, store, denialCache: false });
     const { decision, release, renew } = await limiter.acquire('imports');
     const isHeld = await renew();
@@ -61,14 +59,14 @@ describe('a release', () => {
 
 describe('a slot that a renewal whose answer came late still holds', () => {
   it('is free once it is released, although a ttl has passed without an answer', async () => {
-    const store = new WatchedStore();
+    const store = new FakeStore();
     const limiter = createLimiter({ policy, store, timeoutMs: 50, denialCache: false });
     const { release, renew } = await limiter.acquire('imports');
-    store.isMute = true;
+    store.behaviour = 'hangs';
     await pass(TTL_MS - 1_000);
     const renewed = renew().catch(({ code }: Error & { code: string }) => code);
     await pass(50);
-    store.isMute = false;
+    store.behaviour = 'answers';
     await pass(2_000);
     const before = await isFree(limiter);
 
@@ -83,16 +81,16 @@ describe('an acquire whose answer is lost', () => {
     ['releases the slot: no other process could', false],
     ['leaves the slot to a named holder, who may have had it before and retries', true],
   ])('%s', async (_what, isNamed) => {
-    const store = new WatchedStore();
+    const store = new FakeStore();
     const core = new LimiterCore({ store, onStoreError: 'throw', timeoutMs: 50, denialCache: false });
     core.limits = core.limitFor(policy);
     core.claim();
     const wants = readWants(core.limits, 'imports', 1).map((want) => ({ ...want, holder: 7, isNamed }));
-    store.isMute = true;
+    store.behaviour = 'hangs';
     const attempt = Promise.resolve(core.decide('take', wants)).catch((error: unknown) => error);
 
     await pass(200);
-    store.isMute = false;
+    store.behaviour = 'answers';
     await pass(2_000);
 
     expect(await attempt).toMatchObject({ code: 'SLUICE_STORE_TIMEOUT' });
@@ -102,7 +100,7 @@ describe('an acquire whose answer is lost', () => {
 
 describe('a slot that is held while its limiter is closed', () => {
   it('can be renewed and released: the store is open for as long as that takes', async () => {
-    const store = new WatchedStore();
+    const store = new FakeStore();
     const limiter = createLimiter({ policy, store, denialCache: false });
     const { release, renew } = await limiter.acquire('imports');
 

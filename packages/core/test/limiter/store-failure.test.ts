@@ -1,18 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow, type Limiter, type OnStoreError, type Store } from '@sluice/core';
 import { expectWarnings } from '@sluice/testkit';
-import { WatchedStore } from './watched-store.ts';
+import { FakeStore } from '../guard/fake-store.ts';
 
 expectWarnings('SLUICE_STORE_AWAY');
 
 const policy = fixedWindow({ limit: 3, window: '1h' });
 
-function awayStore(): WatchedStore {
-  const store = new WatchedStore();
-  store.isAway = true;
-  return store;
-}
-
+const awayStore = (): FakeStore => new FakeStore('fails');
 const limiterOn = (store: Store, name = 'api'): Limiter => createLimiter({ name, policy, store, shared: true });
 
 describe('what stands in for a store that is away', () => {
@@ -36,10 +31,10 @@ describe('what stands in for a store that is away', () => {
     await here.consume('ann', 3);
     await here.consume('bob', 1);
 
-    store.isAway = false;
+    store.behaviour = 'answers';
     await there.reset('ann');
     await there.block('bob', '1h');
-    store.isAway = true;
+    store.behaviour = 'fails';
 
     expect(await here.peek('ann')).toMatchObject({ remaining: 3, source: 'local' });
     expect(await here.peek('bob')).toMatchObject({ outcome: 'blocked', source: 'local' });
@@ -117,16 +112,4 @@ describe('while the store is away', () => {
     expect(used).toBe(1);
     expect(await limiter.consume('key')).toMatchObject({ allowed: false, used: 6 });
   });
-});
-
-it('a local share is what one process allows of the limit while the store is away, and gives back', async () => {
-  const policy = fixedWindow({ limit: 100, window: '1h' });
-  const limiter = createLimiter({ policy, store: awayStore(), localShare: 0.25 });
-  const first = await limiter.consume('key', 25);
-  const denied = await limiter.consume('key');
-  await limiter.refund(first);
-
-  expect(first).toMatchObject({ allowed: true, limit: 25, remaining: 0, source: 'local' });
-  expect(denied.allowed).toBe(false);
-  expect((await limiter.peek('key')).remaining).toBe(25);
 });

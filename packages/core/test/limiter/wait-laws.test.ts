@@ -1,30 +1,13 @@
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import {
-  createLimiter,
-  fixedWindow,
-  leakyBucket,
-  memoryStore,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-  type MemoryStore,
-  type Policy,
-} from '@sluice/core';
+import { expect, it, jest } from '@jest/globals';
+import { createLimiter, memoryStore, type MemoryStore, type Policy } from '@sluice/core';
 import { cases, seeded, testSeed, type Random } from '@sluice/testkit';
+import { useFakeTime } from '../guard/fake-store.ts';
+import { everyPolicy } from '../program/any-policy.ts';
 
 const SEED = testSeed(20_261_124);
 const TIME_MS = 260;
 
-const POLICIES: readonly [string, Policy][] = [
-  ['fixedWindow', fixedWindow({ limit: 6, window: '40ms' })],
-  ['slidingWindow', slidingWindow({ limit: 6, window: '40ms' })],
-  ['slidingCounter', slidingCounter({ limit: 6, window: '40ms' })],
-  ['slidingLog', slidingLog({ limit: 6, window: '40ms' })],
-  ['tokenBucket', tokenBucket({ capacity: 6, refill: 2, every: '10ms' })],
-  ['tokenBucket in intervals', tokenBucket({ capacity: 6, refill: 3, every: '15ms', mode: 'interval' })],
-  ['leakyBucket', leakyBucket({ limit: 6, window: '40ms', maxDelay: '20ms' })],
-];
+const POLICIES = Object.entries(everyPolicy(6, 40)).filter(([kind]) => kind !== 'concurrency');
 
 /** One request of a plan: when it comes, and what it does. */
 interface Planned {
@@ -39,12 +22,7 @@ interface Ended {
   readonly leftAtMs?: number | undefined;
 }
 
-beforeEach(() => {
-  jest.useFakeTimers({ now: 1_795_262_400_000 });
-});
-afterEach(() => {
-  jest.useRealTimers();
-});
+const { pass } = useFakeTime();
 
 function planOf(random: Random): readonly Planned[] {
   const most = random.pick([1, 2, 6]);
@@ -88,7 +66,7 @@ async function waited(policy: Policy, plan: readonly Planned[]): Promise<readonl
         () => (ended[i] = { leftAtMs: Math.round(performance.now() - startMs) }),
       );
     });
-    await jest.advanceTimersByTimeAsync(1);
+    await pass(1);
   }
   const known = inTime(ended);
   await limiter.close();
@@ -126,7 +104,7 @@ async function tried(policy: Policy, plan: readonly Planned[]): Promise<readonly
       else line.push(i);
     }
     await tryLine(ms);
-    await jest.advanceTimersByTimeAsync(1);
+    await pass(1);
   }
   await limiter.close();
   return inTime(ended);

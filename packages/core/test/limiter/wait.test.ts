@@ -3,8 +3,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { createLimiter, fixedWindow, leakyBucket, memoryStore, type DecisionMessage } from '@sluice/core';
 import { expectWarnings } from '@sluice/testkit';
 import { schedule } from '../../src/limiter/schedule.ts';
-import { useFakeTime } from '../guard/fake-store.ts';
-import { WatchedStore } from './watched-store.ts';
+import { FakeStore, useFakeTime } from '../guard/fake-store.ts';
 
 const policy = fixedWindow({ limit: 2, window: '1s' });
 
@@ -37,7 +36,7 @@ describe('wait', () => {
   });
 
   it('asks once with a maxWaitMs of 0', async () => {
-    const store = new WatchedStore();
+    const store = new FakeStore();
     const limiter = createLimiter({ policy, store });
 
     const first = await limiter.wait('k', { cost: 2, maxWaitMs: 0 });
@@ -97,7 +96,7 @@ describe('wait', () => {
   });
 
   it('gives back what the store took for a request that was aborted during the call', async () => {
-    const store = new WatchedStore();
+    const store = new FakeStore();
     const limiter = createLimiter({ policy, store });
     const abort = new AbortController();
     const asked = limiter.wait('k', { cost: 2, signal: abort.signal });
@@ -106,20 +105,6 @@ describe('wait', () => {
 
     await expect(asked).rejects.toThrow('left');
     expect(await behind).toMatchObject({ allowed: true, remaining: 0 });
-  });
-
-  it('is rejected when the limiter closes, also where a costlier one in front of it ends first', async () => {
-    const store = new WatchedStore();
-    const limiter = createLimiter({ policy, store });
-    await limiter.consume('k');
-    const both = [limiter.wait('k', { cost: 2 }), limiter.wait('k')];
-    await pass(0);
-    const before = store.calls.length;
-    const closed = limiter.close();
-
-    for (const waiting of both) await expect(waiting).rejects.toMatchObject({ code: 'SLUICE_LIMITER_CLOSED' });
-    await closed;
-    expect(store.calls.filter((op) => op !== 'close')).toHaveLength(before);
   });
 
   it.each(['refund', 'reset', 'unblock'] as const)('goes on at once after a %s of this process', async (op) => {
@@ -135,7 +120,7 @@ describe('wait', () => {
   });
 
   it('makes no call while nothing can have changed, and none for more than fit where each is a call', async () => {
-    const store = new WatchedStore();
+    const store = new FakeStore();
     const limiter = createLimiter({ policy: fixedWindow({ limit: 100, window: '1s' }), store, denialCache: false });
     const waiting = Array.from({ length: 200 }, async () => limiter.wait('k'));
     await pass(999);
@@ -160,35 +145,34 @@ describe('wait', () => {
     expect((await Promise.all(waiting)).map(({ cost }) => cost)).toEqual([6, 5, 1]);
   });
 
-  it('rejects what waits when the limiter closes, and gives back what is delayed', async () => {
-    const store = memoryStore();
+  it('rejects what waits when the limiter closes, asks for none of it, and gives back what is delayed', async () => {
+    const store = new FakeStore();
     const paces = leakyBucket({ limit: 10, window: '1s', maxDelay: '200ms' });
     const limiter = createLimiter({ name: 'one', policy: paces, store });
-    createLimiter({ name: 'other', policy: fixedWindow({ limit: 1, window: '1s' }), store }); // holds the store open
+    createLimiter({ name: 'other', policy, store }); // holds the store open
     await limiter.wait('k', { cost: 1 });
-    const delayed = limiter.wait('k', { cost: 2 });
-    const queued = limiter.wait('k', { cost: 2 });
-    const results = Promise.allSettled([delayed, queued]);
+    const results = Promise.allSettled([2, 2, 1].map((cost) => limiter.wait('k', { cost })));
     await pass(0);
+    const before = store.calls.length;
 
     await limiter.close();
 
-    const codes = (await results).map((result) => (result as { reason?: { code?: string } }).reason?.code);
-    expect(codes).toEqual(['SLUICE_LIMITER_CLOSED', 'SLUICE_LIMITER_CLOSED']);
+    expect(await results).toEqual(
+      Array(3).fill(expect.objectContaining({ reason: expect.objectContaining({ code: 'SLUICE_LIMITER_CLOSED' }) })),
+    );
     await expect(limiter.wait('k')).rejects.toMatchObject({ code: 'SLUICE_LIMITER_CLOSED' });
-    const again = createLimiter({ name: 'one', policy: paces, store });
-    expect((await again.peek('k')).delayMs).toBe(100);
+    expect(store.calls.slice(before)).toEqual(['give']);
+    expect((await createLimiter({ name: 'one', policy: paces, store }).peek('k')).delayMs).toBe(100);
   });
 
   it('asks a store that does not decide again, until it does', async () => {
-    const store = new WatchedStore();
-    store.isAway = true;
+    const store = new FakeStore('fails');
     const limiter = createLimiter({ policy, store, onStoreError: 'deny' });
     const waiting = limiter.wait('k');
     await pass(3000);
     const whileAway = await stateOf(waiting);
 
-    store.isAway = false;
+    store.behaviour = 'answers';
     await pass(2000);
 
     expect(whileAway).toBe('waits');

@@ -65,18 +65,6 @@ describe('limiters with a managed policy', () => {
     expect((await other.peek('ann')).used).toBe(4);
   });
 
-  it('are unavailable until the first load, and decide once there is one', async () => {
-    await process().policies.put('orders', ten);
-    redis.server.pause();
-    const orders = limiter({ onStoreError: 'deny', timeoutMs: 20 });
-
-    const decision = await orders.consume('ann');
-    redis.server.resume();
-
-    expect(decision).toMatchObject({ allowed: false, outcome: 'unavailable' });
-    await until('it decides', async () => (await orders.consume('ann')).outcome === 'allowed');
-  });
-
   it('close what they opened: the subscription ends with the last of them', async () => {
     const { policies } = process();
     await policies.put('orders', ten);

@@ -25,10 +25,6 @@ async function cut({ connection }: Process): Promise<void> {
   await ended;
 }
 
-async function reconnect({ connection }: Process): Promise<void> {
-  await connection.connect();
-}
-
 describe('a Redis that was flushed', () => {
   it('gets back the policies, the overrides and the removals from a process that has them', async () => {
     const { policies } = process();
@@ -60,10 +56,10 @@ describe('a Redis that was flushed', () => {
     await cut(second);
 
     await redis.admin.flushall();
-    await reconnect(first);
+    await first.connection.connect();
     await until('the older copy is back', async () => (await read('orders')) !== undefined);
     expect(await read('mail')).toEqual(ten);
-    await reconnect(second);
+    await second.connection.connect();
 
     await until('the newer copy is back', async () => (await read('mail')) === undefined);
     expect(await read('orders')).toEqual(twenty);
@@ -119,7 +115,7 @@ describe('a Redis that has loaded an older snapshot', () => {
 
     await load();
     await process().policies.put('other', thirty); // its revision is later than all that the holder knows
-    await reconnect(holder);
+    await holder.connection.connect();
 
     await until('the removal is back', async () => (await read('mail')) === undefined);
     expect(await read('orders')).toEqual(twenty);

@@ -1,4 +1,4 @@
-import { beforeEach, jest } from '@jest/globals';
+import { beforeEach } from '@jest/globals';
 import { useClosing, useRedis, type RunningRedis } from '@sluice/testkit';
 import { Redis } from 'ioredis';
 import { fixedWindow, type FixedWindowPolicy } from '../../src/policies/fixed-window.ts';
@@ -6,6 +6,7 @@ import { createPolicies, redisSource, type Policies } from '../../src/managed/in
 import { findFollower } from '../../src/managed/policies.ts';
 import type { Follower } from '../../src/managed/follower.ts';
 import type { Store } from '../../src/stores/store.ts';
+import { useWarnings } from '../use-warnings.ts';
 
 /** One process: the policies as it sees them, through a connection of its own. */
 export interface Process {
@@ -35,18 +36,6 @@ export async function takeSnapshot(admin: Redis): Promise<() => Promise<void>> {
     await admin.del(...KEYS);
     await Promise.all(KEYS.map((key, i) => admin.restore(key, 0, dumps[i] as Buffer, 'REPLACE')));
   };
-}
-
-/** What was warned of in this test: code and message. */
-export function useWarnings(): readonly string[] {
-  const warnings: string[] = [];
-  beforeEach(() => {
-    warnings.length = 0;
-    jest.spyOn(process, 'emitWarning').mockImplementation((message, options) => {
-      warnings.push(`${String((options as { code?: string }).code)}: ${String(message)}`);
-    });
-  });
-  return warnings;
 }
 
 export function useWorld(): World {

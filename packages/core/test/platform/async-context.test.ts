@@ -42,7 +42,7 @@ describe('what an application stores for a request is free again when the reques
     let timer: NodeJS.Timeout | undefined;
     const make = async (): Promise<unknown> => Promise.resolve((timer = setTimeout(() => undefined, 3_600_000)));
 
-    const isFreed = await isFreedAfter(make, 5);
+    const isFreed = await isFreedAfter(make, 2);
     clearTimeout(timer);
 
     expect(isFreed).toBe(false);

@@ -26,7 +26,7 @@ const bucket =
       capacity: random.pick(LIMITS),
       refill: random.pick(LIMITS),
       every: random.pick(WINDOWS),
-      overdraft: random.pick([0, 0, 3, 40]),
+      overdraft: random.pick([0, 0, 1, 3, 40]),
       mode,
       ...blockFor,
     });
@@ -49,6 +49,23 @@ const KINDS = {
     }),
   concurrency: (random) => concurrency({ limit: limit(random), ttl: random.pick(WINDOWS) }),
 } satisfies Record<string, Maker>;
+
+/** A policy of each kind, of this many units in each window. */
+export function everyPolicy(limit: number, windowMs: number): Readonly<Record<KindName | 'onClock', Policy>> {
+  const each = { limit, window: windowMs };
+  const half = { capacity: limit, refill: Math.ceil(limit / 2), every: Math.ceil(windowMs / 2) };
+  return {
+    fixedWindow: fixedWindow(each),
+    onClock: fixedWindow({ ...each, align: 'clock' }),
+    slidingWindow: slidingWindow(each),
+    slidingCounter: slidingCounter(each),
+    slidingLog: slidingLog(each),
+    tokenBucket: tokenBucket(half),
+    intervalBucket: tokenBucket({ ...half, mode: 'interval' }),
+    leakyBucket: leakyBucket({ ...each, maxDelay: windowMs }),
+    concurrency: concurrency({ limit, ttl: windowMs }),
+  };
+}
 
 export type KindName = keyof typeof KINDS;
 export const NAMES = Object.keys(KINDS) as KindName[];

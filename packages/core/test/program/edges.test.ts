@@ -1,16 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { seeded } from '@sluice/testkit';
 import fc from 'fast-check';
-import { concurrency } from '../../src/policies/concurrency.ts';
-import { fixedWindow } from '../../src/policies/fixed-window.ts';
-import { slidingCounter } from '../../src/policies/sliding-counter.ts';
 import { slidingLog } from '../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
-import { tokenBucket } from '../../src/policies/token-bucket.ts';
 import { ALLOWED, BLOCKED, REMAINING } from '../../src/program/decide.ts';
 import { KINDS, type Kind } from '../../src/program/kinds.ts';
 import { MAX_COUNT, MAX_PERIOD, scaleUp, MAX_NUMBER, unused, type Nums } from '../../src/program/numbers.ts';
 import { limitUntil } from '../../src/program/window.ts';
+import { everyPolicy } from './any-policy.ts';
 import { ProgramStore } from './stores.ts';
 
 describe('two policies that take turns', () => {
@@ -61,7 +58,8 @@ describe('two policies that take turns', () => {
 });
 
 describe('a key', () => {
-  const fixed = fixedWindow({ limit: 5, window: '1m' });
+  const policies = everyPolicy(5, 60_000);
+  const { fixedWindow: fixed, slidingWindow: sliding, concurrency: slots } = policies;
 
   it('has one number for each block that follows another, and two for one after a pause', () => {
     const store = new ProgramStore();
@@ -84,24 +82,17 @@ describe('a key', () => {
 
   it('is not written by a charge of nothing', () => {
     const store = new ProgramStore();
-    for (const policy of [fixed, slidingWindow({ limit: 5, window: '1m' })]) store.ask('charge', policy, 0);
+    for (const policy of [fixed, sliding]) store.ask('charge', policy, 0);
     expect(store.keys.size).toBe(0);
   });
 
   it('keeps no reset of slots, which cannot be given back twice', () => {
     const store = new ProgramStore();
-    for (const op of ['take', 'reset'] as const) store.ask(op, concurrency({ limit: 5, ttl: '1m' }), 1, { holder: 7 });
+    for (const op of ['take', 'reset'] as const) store.ask(op, slots, 1, { holder: 7 });
     expect(store.keys.get('one')?.reset).toBe(undefined);
   });
 
-  it.each([
-    fixed,
-    slidingWindow({ limit: 5, window: '1m' }),
-    slidingCounter({ limit: 5, window: '1m' }),
-    slidingLog({ limit: 5, window: '1m' }),
-    tokenBucket({ capacity: 5, refill: 1, every: '1m' }),
-    tokenBucket({ capacity: 5, refill: 1, every: '1m', mode: 'interval' }),
-  ])('has at most 2^52 units, however many are charged: %j', (policy) => {
+  it.each(Object.entries(policies))('has at most 2^52 units, however many are charged: %s', (_kind, policy) => {
     const store = new ProgramStore();
     for (const cost of [MAX_COUNT - 1, 3, MAX_NUMBER]) {
       store.ask('charge', policy, cost);
@@ -122,12 +113,11 @@ describe('a key', () => {
   });
 
   it('has slots that are counted as slots, though its value says how long a log is kept', () => {
-    const policy = concurrency({ limit: 5, ttl: '1m' });
     const store = new ProgramStore();
-    store.ask('take', policy, 1, { holder: 7 });
+    store.ask('take', slots, 1, { holder: 7 });
     (store.state as number[])[2] = 60_000;
 
-    expect(store.ask('peek', policy)[REMAINING]).toBe(4);
+    expect(store.ask('peek', slots)[REMAINING]).toBe(4);
   });
 });
 

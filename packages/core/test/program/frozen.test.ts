@@ -11,8 +11,8 @@ const DIGESTS: Readonly<Record<string, string>> = {
   slidingWindow: 'd9918092ef3db3fc',
   slidingCounter: '26aac1b4b48d66ba',
   slidingLog: '7fe25bd598e12c39',
-  tokenBucket: 'dd50473c202a1d13',
-  intervalBucket: '859a1d2d284fd92d',
+  tokenBucket: 'b320bc1af811f7fd',
+  intervalBucket: 'c6a5e20942cbf234',
   leakyBucket: '3c109683e48f6bf6',
   concurrency: 'efb9c6ecd91be593',
 };

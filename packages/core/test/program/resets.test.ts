@@ -1,28 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
-import type { Policy } from '../../src/policies/index.ts';
-import { leakyBucket } from '../../src/policies/leaky-bucket.ts';
 import { slidingCounter } from '../../src/policies/sliding-counter.ts';
-import { slidingLog } from '../../src/policies/sliding-log.ts';
-import { slidingWindow } from '../../src/policies/sliding-window.ts';
 import { tokenBucket } from '../../src/policies/token-bucket.ts';
 import { RESET_AFTER, RETRY_AFTER } from '../../src/program/decide.ts';
+import { everyPolicy } from './any-policy.ts';
 import { ProgramStore } from './stores.ts';
 
-const bucket = { capacity: 9, refill: 1, every: '1m' } as const;
-const POLICIES: readonly (readonly [name: string, policy: Policy])[] = [
-  ['fixed window', fixedWindow({ limit: 9, window: '1m' })],
-  ['fixed window on the clock', fixedWindow({ limit: 9, window: '1m', align: 'clock' })],
-  ['sliding window', slidingWindow({ limit: 9, window: '1m' })],
-  ['sliding counter', slidingCounter({ limit: 9, window: '1m' })],
-  ['sliding log', slidingLog({ limit: 9, window: '1m' })],
-  ['token bucket', tokenBucket(bucket)],
-  ['bucket that is refilled at intervals', tokenBucket({ ...bucket, mode: 'interval' })],
-  ['leaky bucket', leakyBucket({ limit: 1, window: '10s', maxDelay: '90s' })],
-];
+const inTime = Object.entries(everyPolicy(9, 60_000)).filter(([kind]) => kind !== 'concurrency');
 
 describe('after a reset', () => {
-  describe.each(POLICIES)('%s', (_name, policy) => {
+  describe.each(inTime)('%s', (_name, policy) => {
     /** A key on which five units were taken, then a reset, then three. */
     function takeTwice(betweenMs: number, edits: readonly ('reset' | 'block')[] = ['reset']) {
       const store = new ProgramStore();
@@ -58,7 +45,7 @@ describe('after a reset', () => {
 
 describe('after a reset and a shorter use', () => {
   it.each(['continuous', 'interval'] as const)('a bucket gives nothing back of before: %s', (mode) => {
-    const policy = tokenBucket({ ...bucket, mode });
+    const policy = tokenBucket({ capacity: 9, refill: 1, every: '1m', mode });
     const store = new ProgramStore();
     const { atMs } = store.clock;
     const until = atMs + (store.ask('take', policy, 9)[RESET_AFTER] ?? 0);

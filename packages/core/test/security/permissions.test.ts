@@ -1,20 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { expectWarnings, until, useClosing, useRedis } from '@sluice/testkit';
-import {
-  concurrency,
-  createLimiter,
-  fixedWindow,
-  leakyBucket,
-  redisStore,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-  type Limiter,
-} from '../../src/index.ts';
+import { createLimiter, fixedWindow, redisStore, type Limiter, type Policy } from '../../src/index.ts';
 import { createPolicies, managed, redisSource } from '../../src/managed/index.ts';
 import { redisMembership, splitStore } from '../../src/split/index.ts';
+import { everyPolicy } from '../program/any-policy.ts';
 
 expectWarnings('SLUICE_POLICIES_LOST');
 
@@ -57,25 +47,19 @@ describe('the rights of the guide', () => {
   });
 
   it('are enough for every policy, and for every edit of its keys', async () => {
-    const options = { limit: 2, window: '1m' } as const;
-    const kinds = [
-      ...[fixedWindow(options), slidingWindow(options), slidingCounter(options), slidingLog(options)],
-      ...[tokenBucket({ capacity: 2, refill: 1, every: '1m' }), leakyBucket({ ...options, maxDelay: '1m' })],
-      tokenBucket({ capacity: 2, refill: 1, every: '1m', mode: 'interval' }),
-    ];
     const store = closeLater(redisStore(await userWith(STORE), { prefix: 'sluice' }));
-    const make = (policy: (typeof kinds)[number] | ReturnType<typeof concurrency>, i: number): Limiter =>
-      createLimiter({ name: `limit-${String(i)}`, policy, store, onStoreError: 'throw', timeoutMs: 10_000 });
+    const make = ([name, policy]: [string, Policy]): Limiter =>
+      createLimiter({ name, policy, store, onStoreError: 'throw', timeoutMs: 10_000 });
+    const { concurrency, ...policies } = everyPolicy(2, 60_000);
 
-    for (const [i, policy] of kinds.entries()) {
-      const limiter = make(policy, i);
+    for (const limiter of Object.entries(policies).map(make)) {
       await limiter.refund(await limiter.consume('ann', 2));
       await limiter.charge('ann', 1);
       await limiter.block('ann', '1m');
       await limiter.unblock('ann');
       await limiter.reset('ann');
     }
-    const { release, renew } = await make(concurrency({ limit: 2, ttl: '1m' }), kinds.length).acquire('ann');
+    const { release, renew } = await make(['concurrency', concurrency]).acquire('ann');
     await renew();
     await release();
 
@@ -127,8 +111,8 @@ describe('the rights of the guide', () => {
   });
 
   it('are enough for a member of a split limit', async () => {
-    const membership = redisMembership(await userWith(MEMBER), { prefix: 'sluice', heartbeatMs: 50, ttlMs: 2000 });
-    const store = closeLater(splitStore({ membership, graceMs: 2100 }));
+    const membership = redisMembership(await userWith(MEMBER), { prefix: 'sluice', heartbeatMs: 50, ttlMs: 500 });
+    const store = closeLater(splitStore({ membership, graceMs: 600 }));
     const policy = fixedWindow({ limit: 4, window: '200ms', align: 'clock' });
     const limiter = createLimiter({ policy, store, onStoreError: 'throw' });
     await store.ready();

@@ -1,24 +1,26 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { CONSUL_MANAGEMENT, consulAgents, ConsulStub, until, type ConsulAgentUnderTest } from '@sluice/testkit';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  CONSUL_MANAGEMENT,
+  consulAgents,
+  ConsulStub,
+  until,
+  useClosing,
+  type ConsulAgentUnderTest,
+} from '@sluice/testkit';
 import { consulMembership, type ConsulMembershipOptions, type Members } from '../../src/split/index.ts';
 
-const leaves: (() => unknown)[] = [];
+const closeLater = useClosing();
 
 /** Joins, and returns what the membership is told. */
 function join(address: string, options: Partial<ConsulMembershipOptions> = {}) {
   const [seen, errors]: [Members[], string[]] = [[], []];
   const membership = consulMembership({ address, service: 'gateways', id: 'a', ...options });
-  leaves.push(
-    membership.join(
-      ({ members }) => seen.push(members),
-      (error) => errors.push(inspected(error)),
-    ),
+  const leave = membership.join(
+    ({ members }) => seen.push(members),
+    (error) => errors.push(inspected(error)),
   );
+  closeLater(leave);
   return { seen, errors };
-}
-
-async function leaveAll(): Promise<void> {
-  for (const leave of leaves.splice(0)) await leave();
 }
 
 /** All that is known of an error: of its causes, too. */
@@ -47,11 +49,7 @@ async function put(address: string, path: string, body?: object): Promise<void> 
 describe.each(consulAgents())('a service in %s', (_name, start) => {
   let agent: ConsulAgentUnderTest;
   beforeEach(async () => {
-    agent = await start();
-  });
-  afterEach(async () => {
-    await leaveAll();
-    await agent.close();
+    agent = closeLater(await start());
   });
 
   const member = (service = 'gateways') => join(agent.address, { service });
@@ -94,14 +92,12 @@ describe.each(consulAgents())('a service in %s', (_name, start) => {
 
 describe.each(consulAgents({ acl: true }))('rights in %s', (_name, start) => {
   it('that a token lacks are an error, and no smaller list of members', async () => {
-    const agent = await start();
+    const agent = closeLater(await start());
     await register(agent.address, 'a', 1);
     const strong = join(agent.address, { token: CONSUL_MANAGEMENT });
     const weak = join(agent.address, { id: 'b', token: await agent.weakToken() });
     await until('it says so', () => weak.errors.length > 0);
     await until('the other is a member', () => latest(strong) === '{"a":1}');
-    await leaveAll();
-    await agent.close();
 
     expect(weak.seen).toEqual([]);
     expect(weak.errors.join()).toContain('needs service:read and node:read');
@@ -112,12 +108,8 @@ describe('consulMembership', () => {
   const SECRET = 'a-secret-of-consul';
   let consul: ConsulStub;
   beforeEach(async () => {
-    consul = await ConsulStub.start();
+    consul = closeLater(await ConsulStub.start());
     list('a', 3);
-  });
-  afterEach(async () => {
-    await leaveAll();
-    await consul.close();
   });
   const list = (ID: string, Passing: number): void => {
     consul.register({ ID, Name: 'gateways', Weights: { Passing, Warning: 1 } });

@@ -1,21 +1,18 @@
+import { Machine, VirtualTime } from '@sluice/testkit';
 import { createLimiter, type Limiter, type Policy, type PolicyFunction } from '../../src/index.ts';
-import type { LocalTime } from '../../src/split/membership/membership-clock.ts';
 import type { Confirmation, Membership, Members } from '../../src/split/membership/membership.ts';
 import { createSplitStore, type SplitStore } from '../../src/split/split-store.ts';
 
-/** 2026-11-21 12:00:00 UTC. */
-export const NOON_MS = 1_795_262_400_000;
-
-/** A split store whose clocks and membership a test controls. */
-export class ManualMembership implements LocalTime, Membership {
+/** A split store whose clock and membership a test controls. */
+export class ManualMembership implements Membership {
   readonly id = 'me';
-  readonly ttlMs: number;
-  readonly store: SplitStore;
+  readonly ttlMs = 3000;
+  readonly time: VirtualTime = new VirtualTime(1_795_262_400_000); // noon, UTC
+  readonly #machine = new Machine(this.time, { rate: 1, dateOffsetMs: 0 });
+  readonly store: SplitStore = createSplitStore({ membership: this, graceMs: 4000 }, this.#machine);
   /** How often the store has joined and left. */
   joined = 0;
   left = 0;
-  #monotonicMs = 5000;
-  #dateMs = NOON_MS;
   #joinedAtMs = 0;
   #members: Members = {};
   #changes = 0;
@@ -23,51 +20,29 @@ export class ManualMembership implements LocalTime, Membership {
   #confirmed: (confirmation: Confirmation) => void = () => undefined;
   #failed: (error: unknown) => void = () => undefined;
 
-  constructor({ ttlMs = 3000, graceMs = 4000 } = {}) {
-    this.ttlMs = ttlMs;
-    this.store = createSplitStore({ membership: this, graceMs }, this);
-  }
-
   limiter(policy: Policy | readonly Policy[] | PolicyFunction, name = 'by-hand'): Limiter {
     return createLimiter({ name, policy, store: this.store, onStoreError: 'throw' });
   }
 
-  monotonicMs(): number {
-    return this.#monotonicMs;
-  }
-
-  dateMs(): number {
-    return this.#dateMs;
-  }
-
-  after(): () => void {
-    return () => undefined;
-  }
-
   pass(ms: number): void {
-    this.#monotonicMs += ms;
-    this.#dateMs += ms;
-  }
-
-  /** Suspends the machine for this long. */
-  suspend(ms: number): void {
-    this.#dateMs += ms;
+    this.time.nowMs += ms;
   }
 
   /** The registry replies, with members if they have changed. Its clock is exact, unless the answer took `latencyMs`. */
   confirm(members?: Members, latencyMs = 0): void {
+    const { nowMs } = this.time;
     if (members !== undefined) {
       this.#changes++;
-      this.#changedAtMs = this.#dateMs;
-      if (!('me' in members) || !('me' in this.#members)) this.#joinedAtMs = this.#dateMs;
+      this.#changedAtMs = nowMs;
+      if (!('me' in members) || !('me' in this.#members)) this.#joinedAtMs = nowMs;
       this.#members = members;
     }
     this.#confirmed({
-      askedAtMs: this.#monotonicMs - latencyMs,
-      askedAtDateMs: this.#dateMs - latencyMs,
+      askedAtMs: this.#machine.monotonicMs() - latencyMs,
+      askedAtDateMs: nowMs - latencyMs,
       members: this.#members,
       time: {
-        atMs: Math.floor(this.#dateMs - latencyMs / 2),
+        atMs: Math.floor(nowMs - latencyMs / 2),
         joinedAtMs: this.#joinedAtMs,
         changes: this.#changes,
         fromMs: Math.floor(this.#changedAtMs),
@@ -78,7 +53,7 @@ export class ManualMembership implements LocalTime, Membership {
 
   /** The registry replies without time and history. */
   confirmUntimed(members: Members): void {
-    this.#confirmed({ members, askedAtMs: this.#monotonicMs, askedAtDateMs: this.#dateMs });
+    this.#confirmed({ members, askedAtMs: this.#machine.monotonicMs(), askedAtDateMs: this.time.nowMs });
   }
 
   fail(error: unknown): void {

@@ -13,12 +13,11 @@ import { ManualMembership } from './manual-membership.ts';
 
 const SECRET = 'a-secret-of-consul';
 const membership = new ManualMembership();
-const members = (): Record<string, number> => ({ a: 1 });
 
 /** Makes something of good options and these. */
 const MAKE = {
   splitStore: (more: object) => splitStore({ membership, ...more }),
-  pollMembership: (more: object) => pollMembership({ id: 'a', members, ...more }),
+  pollMembership: (more: object) => pollMembership({ id: 'a', members: () => ({ a: 1 }), ...more }),
   redisMembership: (more: object) => redisMembership('redis://localhost:1', { prefix: 'shop', ...more }),
   consulMembership: (more: object) => consulMembership({ service: 'gateways', id: 'a', ...more }),
 } as const;

@@ -1,14 +1,11 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { Machine, VirtualTime } from '@sluice/testkit';
+import { describe, expect, it } from '@jest/globals';
+import { Machine, useClosing, VirtualTime } from '@sluice/testkit';
 import type { AskMembers } from '../../src/split/index.ts';
 import { poll as pollBy } from '../../src/split/membership/poll-membership.ts';
 
 const START_MS = 1_795_262_400_000;
 const time = new VirtualTime(START_MS);
-let leave: () => unknown = () => undefined;
-afterEach(() => {
-  leave();
-});
+const closeLater = useClosing();
 
 /** A membership with exact clocks, whose registry answers as the test says. */
 function poll(answer: AskMembers, { everyMs = 1000, ttlMs = 3000 } = {}) {
@@ -19,11 +16,11 @@ function poll(answer: AskMembers, { everyMs = 1000, ttlMs = 3000 } = {}) {
     polled.askedAtMs.push(time.nowMs - beganMs);
     return answer(signal);
   };
-  leave = pollBy('a', ask, { everyMs, ttlMs }, machine).join(
+  const leave = pollBy('a', ask, { everyMs, ttlMs }, machine).join(
     (confirmation) => polled.seen.push((confirmation as { members: object }).members),
     (error) => polled.errors.push((error as Error).message),
   );
-  return polled;
+  return { ...polled, leave: closeLater(leave) };
 }
 
 const answerAfter = (ms: number, members: Record<string, number>): Promise<Record<string, number>> =>
@@ -105,7 +102,7 @@ describe('a membership by polling', () => {
       return new Promise(() => undefined);
     });
     await pass(100);
-    leave();
+    await polled.leave();
     await pass(10_000);
 
     expect([signal?.aborted, polled.askedAtMs.length, polled.errors]).toEqual([true, 1, []]);

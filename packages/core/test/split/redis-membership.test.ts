@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, redisStore, slidingWindow, type Limiter } from '../../src/index.ts';
 import { redisMembership, splitStore, type Membership } from '../../src/split/index.ts';
 import { until, useClosing, useRedis } from '@sluice/testkit';
+import { allowedBy } from './manual-membership.ts';
 
 const registry = useRedis();
 beforeEach(async () => {
@@ -13,16 +14,10 @@ const closeLater = useClosing();
 const TIMES = { heartbeatMs: 50, ttlMs: 2000 };
 const FAST = { prefix: 'sluice', ...TIMES };
 
-function limiterOf(membership: Membership, limit = 10): Limiter {
+function limiterOf(membership: Membership, limit = 10, graceMs = 2100): Limiter {
   const policy = slidingWindow({ limit, window: '200ms' });
-  const store = closeLater(splitStore({ membership, graceMs: 2100 }));
+  const store = closeLater(splitStore({ membership, graceMs }));
   return createLimiter({ policy, store, onStoreError: 'throw' });
-}
-
-async function allowedBy(limiter: Limiter, key: string): Promise<number> {
-  let allowed = 0;
-  while ((await limiter.consume(key)).allowed) allowed++;
-  return allowed;
 }
 
 const members = async (group = 'default'): Promise<number> =>
@@ -59,7 +54,7 @@ describe('a membership', () => {
 
   it('reports why it is not confirmed', async () => {
     await registry.admin.set('sluice:members:taken', 'by another program');
-    const limiter = limiterOf(redisMembership(registry.admin, { ...FAST, group: 'taken' }));
+    const limiter = limiterOf(redisMembership(registry.admin, { ...FAST, ttlMs: 100, group: 'taken' }), 10, 101);
 
     const error: unknown = await until('a heartbeat has failed', async () => {
       const rejected: unknown = await limiter.consume('key').catch((reason: unknown) => reason);

@@ -3,12 +3,14 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createLimiter, fixedWindow, remoteStore, silenceWarnings, type Ask, type RemoteStore } from '@sluice/core';
+import { useClosing } from '@sluice/testkit';
 
 const ASKS: readonly Ask[] = [
   { key: '{ann}:api', policy: fixedWindow({ limit: 1, window: '1m', blockFor: '1h' }), cost: 1 },
 ];
 const DENIAL = { answers: [{ atMs: 1_900_000_000_000, figures: [[0, 0, 1, 900, 900, 900, 0, 0]] }] };
 
+const closeLater = useClosing();
 let service: Server;
 let store: RemoteStore;
 let requests = 0;
@@ -25,14 +27,12 @@ beforeEach(async () => {
     if (!hangs) response.setHeader('content-type', 'application/json').end(JSON.stringify(DENIAL));
   });
   await once(service.listen(0, '127.0.0.1'), 'listening');
-  store = remoteStore(`http://127.0.0.1:${String((service.address() as AddressInfo).port)}`);
+  closeLater(() => service.close().closeAllConnections());
+  store = closeLater(remoteStore(`http://127.0.0.1:${String((service.address() as AddressInfo).port)}`));
 });
-afterEach(async () => {
+afterEach(() => {
   jest.useRealTimers();
   jest.restoreAllMocks();
-  await store.close();
-  service.closeAllConnections();
-  service.close();
 });
 
 describe('a remote store', () => {

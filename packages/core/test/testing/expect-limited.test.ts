@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { fixedWindow } from '../../src/policies/fixed-window.ts';
-import { createLimiter } from '../../src/limiter/create-limiter.ts';
-import { memoryStore } from '../../src/stores/memory.ts';
+import { describe, expect, it } from '@jest/globals';
+import { useClosing } from '@sluice/testkit';
+import { createLimiter, fixedWindow, memoryStore } from '../../src/index.ts';
 import { expectLimited, fakeClock, type ExpectLimitedOptions, type TestedApp } from '../../src/testing/index.ts';
 
 const FIELDS = { 'RateLimit-Policy': '"default";q=3;w=60', RateLimit: '"default";r=0;t=60' };
@@ -39,14 +38,10 @@ function withPeer<Beside>(read: (beside: Beside) => string): (request: Request, 
     beside !== undefined && read(beside) === '127.0.0.1' ? limited(request) : answer(500);
 }
 
-const servers: Server[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close();
-});
+const closeLater = useClosing();
 
 async function listening(): Promise<Server> {
-  const server = createServer(forNode(threeTimes())).listen(0, '127.0.0.1');
-  servers.push(server);
+  const server = closeLater(createServer(forNode(threeTimes())).listen(0, '127.0.0.1'));
   await once(server, 'listening');
   return server;
 }

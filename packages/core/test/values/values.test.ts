@@ -1,10 +1,9 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { shown, StoreError } from '../../src/errors.ts';
 import { parseDuration, writeDuration } from '../../src/values/duration.ts';
+import { useWarnings } from '../use-warnings.ts';
 
-afterEach(() => {
-  jest.restoreAllMocks();
-});
+const warnings = useWarnings();
 
 describe('a duration', () => {
   it.each<[unknown, number]>([
@@ -41,12 +40,10 @@ describe('a duration', () => {
   });
 
   it('that was probably meant as seconds is warned about', () => {
-    const warn = jest.spyOn(process, 'emitWarning').mockReturnValue(undefined);
-
     for (const window of ['60ms', 500 * 60, 60_000, 1_500, 60]) parseDuration(window, 'window');
 
-    expect(warn.mock.calls.map(([message]) => message)).toEqual([
-      "window: 60 is 60 milliseconds: write window: '60ms' for that, or '60s' for seconds.",
+    expect(warnings).toEqual([
+      "SLUICE_UNIT_MISSING: window: 60 is 60 milliseconds: write window: '60ms' for that, or '60s' for seconds.",
     ]);
   });
 });

@@ -1,25 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { fixedWindow, leakyBucket, memoryStore, type Decision } from '@sluice/core';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { fixedWindow, leakyBucket, type Decision } from '@sluice/core';
 import { byAll, RequestLimiter } from '@sluice/core/http';
-import { place, plainFramework, PlainResponse, remembering, turns, type PlainRequest } from '../plain-framework.ts';
+import { useFakeTime } from '../../guard/fake-store.ts';
+import { place, plainFramework, PlainResponse, remembering, type PlainRequest } from '../plain-framework.ts';
 
 const pace = leakyBucket({ name: 'pace', limit: 10, window: '1s', maxDelay: '5s' });
 const window = fixedWindow({ name: 'window', limit: 100, window: '1d' });
-/** Goes with the timers. */
-const clock = { now: () => 1_795_262_400_000 + performance.now() };
-
-beforeEach(() => {
-  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'Date'] });
-});
 afterEach(() => {
   expect(jest.getTimerCount()).toBe(0);
-  jest.useRealTimers();
 });
-
-async function pass(ms: number): Promise<void> {
-  await jest.advanceTimersByTimeAsync(ms);
-  await turns();
-}
+const { pass } = useFakeTime();
 
 interface Visit {
   readonly response: PlainResponse;
@@ -28,7 +18,7 @@ interface Visit {
 }
 
 function scene(options: object = {}) {
-  const own = place({ policy: pace, key: byAll(), store: memoryStore({ clock }), ...options });
+  const own = place({ policy: pace, key: byAll(), ...options });
   const limiter = new RequestLimiter([own], plainFramework);
   const visit = (request: PlainRequest = {}): Visit => {
     const made: Visit = { response: new PlainResponse(), fate: 'waits' };
@@ -66,7 +56,7 @@ describe('a request that is allowed with a delay', () => {
     const { visits, left } = scene({ onDecision });
 
     const all = visits(2);
-    await turns();
+    await pass(0);
 
     expect([fates(all), await left()]).toEqual([['runs', 'failed'], [50]]);
   });
@@ -74,12 +64,12 @@ describe('a request that is allowed with a delay', () => {
 
 describe('maxPaced', () => {
   it('denies one more at once, which takes nothing, with the wait and the policy', async () => {
-    const [store, told] = [remembering(memoryStore({ clock })), [] as Decision[]];
+    const [store, told] = [remembering(), [] as Decision[]];
     const onDecision = (decision: Decision): unknown => told.push(decision);
     const { visits, left } = scene({ maxPaced: 1, policy: [pace, window], store, onDecision });
 
     const all = visits(3);
-    await turns();
+    await pass(0);
 
     expect([fates(all), store.ops]).toEqual([
       ['runs', 'waits', '429'],
@@ -93,13 +83,13 @@ describe('maxPaced', () => {
   it('is free again when one starts or leaves', async () => {
     const { visits, visit } = scene({ maxPaced: 2 });
     const all = visits(4);
-    await turns();
+    await pass(0);
     expect(fates(all)).toEqual(['runs', 'waits', 'waits', '429']);
 
     all[2]?.response.leave();
     await pass(100);
     const later = [visit(), visit(), visit(), visit()];
-    await turns();
+    await pass(0);
 
     expect(fates(later).filter((fate) => fate === '429')).toHaveLength(2);
     await pass(1_000);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { fixedWindow, memoryStore } from '@sluice/core';
+import { fixedWindow } from '@sluice/core';
 import { byAll, RequestLimiter } from '@sluice/core/http';
 import { expectWarnings } from '@sluice/testkit';
 import { place, plainFramework, PlainResponse, remembering, turns } from '../plain-framework.ts';
@@ -8,7 +8,7 @@ expectWarnings('SLUICE_REFUND_FAILED');
 
 /** Places with these refunds, and what is left of five units in each. */
 function scene(...refunds: readonly unknown[]) {
-  const store = remembering(memoryStore());
+  const store = remembering();
   const policy = fixedWindow({ limit: 5, window: '1h' });
   const places = refunds.map((refund, i) => place({ name: `place-${String(i)}`, policy, key: byAll(), store, refund }));
   return {

@@ -8,10 +8,7 @@ import {
   type Admission,
   type Random,
 } from '@sluice/testkit';
-import { fixedWindow } from '../../../src/policies/fixed-window.ts';
-import type { Policy } from '../../../src/policies/index.ts';
-import { slidingWindow } from '../../../src/policies/sliding-window.ts';
-import { tokenBucket } from '../../../src/policies/token-bucket.ts';
+import { fixedWindow, slidingWindow, tokenBucket, type Policy } from '../../../src/index.ts';
 import { ALLOWED } from '../../../src/program/decide.ts';
 import type { Membership } from '../../../src/split/membership/membership.ts';
 import { createSplitStore, type SplitStore } from '../../../src/split/split-store.ts';

@@ -1,12 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { useRedis } from '@sluice/testkit';
-import { fixedWindow } from '../../../src/policies/fixed-window.ts';
-import type { Policy } from '../../../src/policies/index.ts';
-import { slidingLog } from '../../../src/policies/sliding-log.ts';
-import { slidingWindow } from '../../../src/policies/sliding-window.ts';
-import { tokenBucket } from '../../../src/policies/token-bucket.ts';
+import { redisStore, slidingLog, slidingWindow, tokenBucket, type Policy } from '../../../src/index.ts';
 import { SCRIPTS } from '../../../src/stores/redis/lua/generated/scripts.generated.ts';
-import { redisStore } from '../../../src/stores/redis/redis-store.ts';
 import type { Answer, Ask, Op } from '../../../src/stores/store.ts';
 import { allowed, ask, five, remaining } from './asks.ts';
 
@@ -67,22 +62,6 @@ describe('what one turn of the event loop asks for', () => {
 
     expect(allowed(...answers)).not.toContain(false);
     for (const call of calls) expect(Number(call.split(' ')[1])).toBeLessThanOrEqual(most);
-  });
-
-  it.each<[string, Policy, number]>([
-    ['all fit', fixedWindow({ limit: 50, window: '10m' }), 600_000],
-    ['some do not fit', fixedWindow({ limit: 5, window: '10m' }), 600_000],
-    ['they may overdraw', tokenBucket({ capacity: 50, refill: 1, every: '1m', overdraft: 1 }), 20 * 60_000],
-    ['they lengthen what is there', tokenBucket({ capacity: 5, refill: 1, every: '5m' }), 25 * 60_000],
-  ])('leaves keys that expire, and not before their state ends: %s', async (_what, policy, endsInMs) => {
-    const { store } = opened();
-    const takes = async (count: number): Promise<unknown> =>
-      Promise.all(Array.from({ length: count }, async () => store.perform('take', [ask('ann', policy)])));
-
-    await takes(2);
-    await takes(18);
-
-    expect(await redis.admin.pttl('sluice:{ann}:default')).toBeGreaterThan(endsInMs - 60_000);
   });
 
   it('leaves while other calls are in flight, and with the store that is closed', async () => {

@@ -1,34 +1,25 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
-import { until, useRedis } from '@sluice/testkit';
-import { memoryStore } from '../../../src/stores/memory.ts';
-import type { AnyRedisClient } from '../../../src/stores/redis/clients/adopt.ts';
-import { findConnection, connectTo } from '../../../src/stores/redis/connection.ts';
-import { redisStore } from '../../../src/stores/redis/redis-store.ts';
-import { failure } from './asks.ts';
+import { until, useClosing, useRedis } from '@sluice/testkit';
+import { connectTo } from '../../../src/stores/redis/connection.ts';
+import { openIoredis, openNodeRedis, type Opened } from './open-client.ts';
 
 const redis = useRedis();
-const withAllRights = (): string => redis.server.url;
+const closeLater = useClosing();
 
-const CLIENTS: Readonly<Record<string, () => Promise<{ client: AnyRedisClient | string; end(): unknown }>>> = {
-  'a URL': () => Promise.resolve({ client: withAllRights(), end: () => undefined }),
-  ioredis: () => {
-    const client = new Redis(withAllRights());
-    return Promise.resolve({ client, end: () => client.quit() });
-  },
-  'node-redis': async () => {
-    const client = createClient({ url: withAllRights() });
-    client.on('error', () => undefined);
-    await client.connect();
-    return { client: client as unknown as AnyRedisClient, end: () => client.close() };
-  },
+const CLIENTS: Readonly<Record<string, (url: string) => Promise<Opened>>> = {
+  'a URL': (url) => Promise.resolve({ client: url }),
+  ioredis: (url) => openIoredis(new Redis(url)),
+  'node-redis': (url) => openNodeRedis(createClient({ url })),
 };
 
-describe.each(Object.entries(CLIENTS))('a connection through %s', (_name, open) => {
-  it('runs scripts, and tells of messages, also after its subscription was lost', async () => {
-    const { client, end } = await open();
-    const connection = connectTo(client, 'sluice', 'redisSource');
+it.each(Object.entries(CLIENTS))(
+  'a connection through %s runs scripts, and tells of messages, also after its subscription was lost',
+  async (_name, open) => {
+    const { client, end } = await open(redis.server.url);
+    closeLater(() => end?.());
+    const connection = closeLater(connectTo(client, 'sluice', 'redisSource'));
     let told = 0;
     const stop = connection.subscribe('changes', () => told++);
     await until('it is subscribed', () => told === 1);
@@ -45,27 +36,5 @@ describe.each(Object.entries(CLIENTS))('a connection through %s', (_name, open) 
       'it has ended',
       async () => (await redis.admin.call('PUBSUB', 'NUMSUB', 'changes'))?.toString() === 'changes,0',
     );
-    await connection.close();
-    await end();
-  });
-
-  it('fails with an error of the store', async () => {
-    const { client, end } = await open();
-    const connection = connectTo(client, 'sluice', 'redisSource');
-
-    expect(await failure(connection.eval("return redis.call('GET')", [], []))).toMatchObject({
-      code: 'SLUICE_STORE_FAILED',
-    });
-    await connection.close();
-    await end();
-  });
-});
-
-describe('the connection of a store', () => {
-  it('has its prefix, and only Redis stores have one', () => {
-    const store = redisStore(redis.client, { prefix: 'sluice:shop' });
-
-    expect(findConnection(store)).toMatchObject({ prefix: 'sluice:shop' });
-    expect(findConnection(memoryStore())).toBeUndefined();
-  });
-});
+  },
+);

@@ -1,9 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { useRedis } from '@sluice/testkit';
-import { concurrency } from '../../../src/policies/concurrency.ts';
-import { fixedWindow } from '../../../src/policies/fixed-window.ts';
-import { tokenBucket } from '../../../src/policies/token-bucket.ts';
-import { redisStore, type RedisStore } from '../../../src/stores/redis/redis-store.ts';
+import { concurrency, fixedWindow, redisStore, tokenBucket, type RedisStore } from '../../../src/index.ts';
 import type { Answer, Ask, Op } from '../../../src/stores/store.ts';
 import { ask, five } from './asks.ts';
 

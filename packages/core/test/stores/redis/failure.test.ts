@@ -113,13 +113,4 @@ describe('a reply', () => {
 
     expect(await failed).toMatchObject({ code: 'SLUICE_STORE_REPLY_INVALID' });
   });
-
-  it.each([
-    ['text', '1795262400250\n'],
-    ['bytes', Buffer.from('1795262400250\n')],
-  ])('may be %s', async (_what, reply) => {
-    const { atMs, figures } = await storeOn(reply).perform('take', [ask('ann')]);
-
-    expect([atMs, figures[0]?.[1]]).toEqual([1_795_262_400_250, 4]);
-  });
 });

@@ -1,14 +1,16 @@
 import { spawnSync } from 'node:child_process';
 import * as runner from '@jest/globals';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { connectTo, startRedis, until, useRedis } from '@sluice/testkit';
+import { connectTo, startRedis, until, useClosing, useRedis } from '@sluice/testkit';
 import { createLimiter } from '../../../src/limiter/create-limiter.ts';
 import { slidingWindow } from '../../../src/policies/sliding-window.ts';
-import { redisStore } from '../../../src/stores/redis/redis-store.ts';
+import { redisStore, type RedisStore } from '../../../src/stores/redis/redis-store.ts';
 import { describeStore } from '../../../src/testing/describe-store.ts';
 import { allowed, ask, failure, five } from './asks.ts';
 
 const redis = useRedis();
+const closeLater = useClosing();
+const storeAt = (url: string): RedisStore => closeLater(redisStore(url, { prefix: 'sluice' }));
 beforeEach(async () => {
   await redis.admin.flushall();
 });
@@ -31,13 +33,12 @@ describe('a store in Redis', () => {
 
   it('fails a call whose user may not do something, and takes no value for a foreign one', async () => {
     await redis.admin.acl('SETUSER', 'blind', 'on', '>secret', '~sluice:*', '+evalsha', '+eval', '+time', '+set');
-    const store = redisStore(`redis://blind:secret@127.0.0.1:${String(redis.server.port)}`, { prefix: 'sluice' });
+    const store = storeAt(`redis://blind:secret@127.0.0.1:${String(redis.server.port)}`);
 
     expect(await failure(store.perform('take', [ask('ann')]))).toMatchObject({
       code: 'SLUICE_STORE_FAILED',
       kind: 'denied',
     });
-    await store.close();
   });
 
   it('misses no answer that waits in the socket while this process stalls', async () => {
@@ -59,30 +60,25 @@ describe('a store in Redis', () => {
 
 describe('ready', () => {
   it('resolves when Redis decides, and leaves nothing there', async () => {
-    const store = redisStore(redis.server.storeUrl, { prefix: 'sluice' });
-
-    await store.ready();
+    await storeAt(redis.server.storeUrl).ready();
 
     expect(await redis.admin.dbsize()).toBe(0);
-    await store.close();
   });
 
   it('waits for a server that starts later', async () => {
     const server = await startRedis();
+    closeLater(() => server.stop());
     await server.kill();
-    const store = redisStore(server.storeUrl, { prefix: 'sluice' });
-    const ready = store.ready(60_000);
+    const ready = storeAt(server.storeUrl).ready(60_000);
     await server.restart();
 
     await expect(ready).resolves.toBeUndefined();
-    await store.close();
-    await server.stop();
   });
 
   it('rejects with the last error after its time, and when the store is closed', async () => {
     const server = await startRedis();
     await server.stop();
-    const store = redisStore(server.storeUrl, { prefix: 'sluice' });
+    const store = storeAt(server.storeUrl);
 
     await expect(store.ready(200)).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED', kind: 'connection' });
     const waiting = store.ready(60_000);
@@ -141,7 +137,9 @@ describe('redisStore', () => {
 describe('a server whose memory is full', () => {
   it('decides nothing, and frees no key that is denied', async () => {
     const server = await startRedis(['--maxmemory', '4mb', '--maxmemory-policy', 'noeviction']);
+    closeLater(() => server.stop());
     const admin = connectTo(server.url);
+    closeLater(() => admin.disconnect());
     const store = redisStore(admin, { prefix: 'sluice' });
     await store.perform('take', [ask('denied', five, 5)]);
     const fill = (round: number): Promise<unknown> =>
@@ -152,18 +150,15 @@ describe('a server whose memory is full', () => {
       );
 
     let round = 0;
-    const full = until('it is full', () =>
+    await until('it is full', () =>
       fill(round++).then(
         () => false,
         (error: unknown) => (error as { kind: string }).kind === 'oom',
       ),
     );
-    await full;
     await admin.config('SET', 'maxmemory', '64mb');
     await until('it decides', async () => store.perform('take', [ask('another')]) as Promise<unknown>);
 
     expect(allowed(await store.perform('take', [ask('denied')]))).toEqual([false]);
-    admin.disconnect();
-    await server.stop();
   });
 });

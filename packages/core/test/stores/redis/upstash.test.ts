@@ -7,18 +7,16 @@ import { json } from 'node:stream/consumers';
 import * as jest from '@jest/globals';
 import { useRedis } from '@sluice/testkit';
 import { Redis } from '@upstash/redis';
-import { createLimiter, redisStore } from '../../../src/index.ts';
+import { redisStore } from '../../../src/index.ts';
 import { describeStore } from '../../../src/testing/index.ts';
 
-const { afterAll, beforeAll, expect, it } = jest;
+const { afterAll, beforeAll } = jest;
 
 const redis = useRedis();
 let front: Server;
 let client: Redis;
-let calls = 0;
 beforeAll(async () => {
   front = createServer((request, response) => {
-    calls++;
     void (async () => {
       const given = (await json(request)) as Command | Command[];
       const isBase64 = request.headers['upstash-encoding'] === 'base64';
@@ -51,18 +49,3 @@ async function tell([command, ...args]: Command, isBase64: boolean): Promise<{ r
 }
 
 describeStore('in Upstash', () => redisStore(client, { prefix: 'shop' }), jest);
-
-it('is asked once for what one turn asks for', async () => {
-  const limiter = createLimiter({ limit: 5, window: '1h', store: redisStore(client, { prefix: 'turn' }) });
-  await limiter.consume('ann');
-  calls = 0;
-
-  const decisions = await Promise.all(['ann', 'bob', 'cid'].map((key) => limiter.consume(key)));
-
-  expect(decisions.map(({ source, remaining }) => [source, remaining])).toEqual([
-    ['redis', 3],
-    ['redis', 4],
-    ['redis', 4],
-  ]);
-  expect(calls).toBe(1);
-});
