@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { createLimiter, type Ask, type Figures } from '@sluice/core';
 import { managed } from '@sluice/core/managed';
-import { parseDuration, parseName, readWriter, findTimeline, type LimiterCore } from '@sluice/core/spi';
+import { parseName, readWriter, findTimeline, type LimiterCore } from '@sluice/core/spi';
 import { Failure, UsageError } from './failure.ts';
 import { escaped, findKeys, parseKey, scan, canonicalize, type StateKey } from './keys.ts';
 import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
 import { byOption, makePrint, withRedis, type Session } from './session.ts';
-import { printable, writeInstant, writeWait } from './text.ts';
+import { parseFlagDuration, printable, writeInstant, writeWait } from './text.ts';
 
 type KeyEdit = 'block' | 'unblock' | 'reset';
 
@@ -67,8 +67,8 @@ export function addKeyEdits(sluice: Command): void {
 }
 
 async function run(edit: KeyEdit, key: string, flags: EditFlags, command: Command): Promise<void> {
-  const durationMs = flags.for === undefined ? 0 : parseDuration(flags.for, '--for');
-  if (durationMs > parseDuration(MAX_BLOCK, '--for')) {
+  const durationMs = flags.for === undefined ? 0 : parseFlagDuration(flags.for, '--for');
+  if (durationMs > parseFlagDuration(MAX_BLOCK, '--for')) {
     throw new UsageError(`--for must be at most ${MAX_BLOCK}, got ${JSON.stringify(flags.for)}`);
   }
   const { reason = null, by } = flags;

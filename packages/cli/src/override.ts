@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import { describePolicy } from '@sluice/core';
-import { parseDuration } from '@sluice/core/spi';
 import type { OverrideResult, OverrideTarget, Policies, PolicyOverride } from '@sluice/core/managed';
 import { Failure, UsageError } from './failure.ts';
 import { addPolicyOptions, POLICY_KINDS, parsePolicyFlags } from './policy-text.ts';
 import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
 import { byOption, makePrint, withRedis } from './session.ts';
-import { printable, table, writeInstant } from './text.ts';
+import { parseFlagDuration, printable, table, writeInstant } from './text.ts';
 
 interface TargetFlags extends ServiceFlags {
   readonly key?: string;
@@ -121,7 +120,8 @@ function readTarget({ key, keyPrefix }: TargetFlags): OverrideTarget {
 }
 
 function readInstant(text: string): Date {
-  if (/^[\d.]+ ?(ms|s|m|h|d)$/.test(text)) return new Date(Date.now() + parseDuration(text, '--until'));
+  // A year alone would be a date too.
+  if (/^[\d.]+ ?(ms|s|m|h|d)?$/.test(text)) return new Date(Date.now() + parseFlagDuration(text, '--until'));
   const atMs = Date.parse(text);
   if (!Number.isNaN(atMs)) return new Date(atMs);
   const expected = 'a time such as 1h, or an instant such as 2027-01-01T00:00:00Z';

@@ -1,7 +1,8 @@
 import { Option, type Command } from 'commander';
-import { parseDuration, writeDuration } from '@sluice/core/spi';
+import { writeDuration } from '@sluice/core/spi';
 import type { ServerOptions } from '@sluice/server';
 import { UsageError } from './failure.ts';
+import { parseFlagDuration } from './text.ts';
 
 /** The options of `sluice serve`. */
 export interface ServeOptions {
@@ -35,7 +36,7 @@ const MAX_DELAY_MS = 24 * 86_400_000;
 export function addServeFlags(command: Command): void {
   const duration = (flags: string, description: string): Option => {
     const option = new Option(flags, description);
-    return option.argParser((text) => (text === '0' ? 0 : parseDuration(text, option.long ?? '')));
+    return option.argParser((text) => (text === '0' ? 0 : parseFlagDuration(text, option.long ?? '')));
   };
   command
     .requiredOption('--config <path>', 'file or folder of limits, read on each change')

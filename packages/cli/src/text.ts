@@ -1,3 +1,14 @@
+import { parseDuration } from '@sluice/core/spi';
+
+/**
+ * Reads a duration, in milliseconds if it has no unit.
+ *
+ * @throws PolicyError.
+ */
+export function parseFlagDuration(text: string, flag: string): number {
+  return parseDuration(/^\d+$/.test(text) ? Number(text) : text, flag);
+}
+
 /** Escapes control characters, because text in Redis may come from anywhere: no terminal commands, no line breaks. */
 export function printable(text: string): string {
   return text.replace(

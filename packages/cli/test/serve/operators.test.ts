@@ -30,7 +30,7 @@ describe('a service that denies', () => {
     const none = await runHere(['events', '--key', 'eve', ...at(one)]);
 
     expect(denied.out).toMatch(
-      /^from .*\nKEY +LIMITER +POLICY +DENIALS +LAST DENIED\nann\\u\{202e\} +service +login +3 +\S+Z: 3 times, 2 of 2 in 1h$/,
+      /^from .*\nKEY +LIMITER +POLICY +DENIALS +LAST DENIED\nann\\u\{202e\} +service +login +3 +\S+Z: .*2 of 2 in 1h$/,
     );
     expect(JSON.parse(asJson.out)).toMatchObject({ keys: [{ key: 'ann\u202e', policy: 'login', count: 3 }] });
     expect([blocked, unblocked, reset].map(({ code, out }) => [code, out])).toEqual([

@@ -25,8 +25,9 @@ describe('sluice serve', () => {
     expect(addresses['admin']).toMatch(/^\[::1\]:\d+$/);
   });
 
-  it('takes 0 without a unit for a duration', async () => {
-    const { printed } = await serve(['--config', file(LIMITS), '--drain', '0', '--shutdown-delay', '0']);
+  it('takes durations without a unit as milliseconds', async () => {
+    const durations = ['--drain', '0', '--shutdown-delay', '0', '--timeout', '100'];
+    const { printed } = await serve(['--config', file(LIMITS), ...durations]);
 
     expect(printed.err).toBe('');
   });
