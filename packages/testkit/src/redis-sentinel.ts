@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { connectTo } from './connect-to.ts';
 import { freePort } from './free-port.ts';
 import { leastPrivilege, STORE_USER } from './least-privilege.ts';
-import type { RunningProgram } from './program.ts';
+import { newFolder, type RunningProgram } from './program.ts';
 import { startRedis, startServer, type RedisServer } from './redis-server.ts';
 import { until } from './until.ts';
 
@@ -27,14 +26,12 @@ const DOWN_AFTER_MS = 800;
 
 /** Starts them, and waits until every Sentinel knows the others and the replica. */
 export async function startSentinel(): Promise<RedisSentinel> {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-sentinel-'));
   const servers: RedisServer[] = [];
   const clients: Redis[] = [];
   const watchers: { process: RunningProgram; client: Redis; port: number }[] = [];
   const stop = async (): Promise<void> => {
     for (const client of [...clients, ...watchers.map((watcher) => watcher.client)]) client.disconnect();
-    await Promise.all([...watchers.map(({ process }) => process.kill()), ...servers.map((server) => server.stop())]);
-    rmSync(folder, { recursive: true, force: true });
+    await Promise.all([...watchers.map(({ process }) => process), ...servers].map((server) => server.stop()));
   };
   try {
     const first = await startRedis(['--repl-diskless-sync-delay', '0']);
@@ -43,10 +40,10 @@ export async function startSentinel(): Promise<RedisSentinel> {
     servers.push(await startRedis(['--repl-diskless-sync-delay', '0', ...follow]));
     clients.push(...servers.map(({ url }) => connectTo(url)));
     for (let i = 0; i < 3; i++) {
-      const port = await freePort();
-      const config = join(folder, `${String(port)}.conf`);
+      const [port, folder] = [await freePort(), newFolder('sentinel')];
+      const config = join(folder, 'sentinel.conf');
       writeFileSync(config, writeConfig(port, folder, first.port));
-      const process = await startServer([config, '--sentinel'], port);
+      const process = await startServer([config, '--sentinel'], port, folder);
       watchers.push({ process, port, client: connectTo(`redis://127.0.0.1:${String(port)}`) });
     }
     await until('the Sentinels know each other and the replica', async () => {
