@@ -13,20 +13,7 @@ import { exchange, spellingsOf } from '@sluice/testkit';
 import type { FastifyServerOptions } from 'fastify';
 import { EventEmitter, once } from 'node:events';
 import { Readable } from 'node:stream';
-import {
-  answersOf,
-  closeAfterEach,
-  counting,
-  create,
-  limited,
-  one,
-  findPort,
-  statusesOf,
-  ten,
-  two,
-} from './requests.ts';
-
-closeAfterEach();
+import { answersOf, clientOf, counting, create, limited, one, statusesOf, ten, two } from './requests.ts';
 
 const FIELDS_OF_FIVE = [9, 8, 7, 6, 5].map((left) => `"default";r=${String(left)};t=60`);
 
@@ -48,7 +35,7 @@ describe('the limit of the plugin', () => {
     const all = await answersOf(app, '/before', '/early', '/sync', '/late', '/nowhere');
 
     expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200, 404]);
-    expect(all.map(({ headers }) => headers.get('ratelimit'))).toEqual(FIELDS_OF_FIVE);
+    expect(all.map(({ headers }) => headers['ratelimit'])).toEqual(FIELDS_OF_FIVE);
   });
 
   it('may be left out: then the limits of routes inherit what it says', async () => {
@@ -60,8 +47,8 @@ describe('the limit of the plugin', () => {
     const [free, first, second] = await answersOf(app, '/free', '/a', '/a');
 
     expect([free, first, second].map((answer) => answer?.status)).toEqual([200, 200, 429]);
-    expect(free?.headers.get('ratelimit-limit')).toBeNull();
-    expect(first?.headers.get('ratelimit-limit')).toBe('1');
+    expect(free?.headers['ratelimit-limit']).toBeUndefined();
+    expect(first?.headers['ratelimit-limit']).toBe('1');
     expect(store.calls).toBe(2);
   });
 
@@ -79,7 +66,7 @@ describe('the limit of the plugin', () => {
 
     const [, denied] = await answersOf(app, '/a', '/a');
 
-    expect(await denied?.json()).toEqual({ slow: 'down' });
+    expect(JSON.parse(denied?.body ?? '')).toEqual({ slow: 'down' });
   });
 });
 
@@ -105,7 +92,7 @@ describe('an application', () => {
       onDecision: () => decisions.emit(String(++count)),
     });
     app.get('/', () => 'hello');
-    await findPort(app);
+    await clientOf(app);
     const decided = once(decisions, '3');
     const answers = Promise.all([statusesOf(app, '/'), statusesOf(app, '/'), statusesOf(app, '/')]);
 
@@ -152,7 +139,7 @@ describe('a limit per route, with a router that', () => {
     await app.register(sluice, { name: 'spelt', policy: fixedWindow({ limit: LIMIT, window: '1h' }), key: byRoute() });
     const calls: string[] = [];
     for (const path of Object.keys(PATHS)) app.get(path, () => String(calls.push(path)));
-    const port = await findPort(app);
+    const { port } = await clientOf(app);
 
     for (const plain of Object.values(PATHS)) {
       for (const target of [...spellingsOf(plain), `${plain};/~`, `${plain};`, ...spellingsOf(plain)]) {

@@ -45,12 +45,12 @@ describe.each(platforms)('RateLimitModule on %s', (platform) => {
 
   it('without a limit only says what decorators inherit', async () => {
     const store = memoryStore();
-    const { fetch } = await serve(platform, rootOf(RateLimitModule.forRoot({ store, headers: 'draft-7' })));
+    const { ask } = await serve(platform, rootOf(RateLimitModule.forRoot({ store, headers: 'draft-7' })));
 
-    const [free, limited] = [await fetch('/page'), await fetch('/orders')];
+    const [free, limited] = [await ask('/page'), await ask('/orders')];
 
-    expect(free.headers.get('ratelimit')).toBeNull();
-    expect(limited.headers.get('ratelimit')).toMatch(/^limit=1, remaining=0, reset=\d+$/);
+    expect(free.headers['ratelimit']).toBeUndefined();
+    expect(limited.headers['ratelimit']).toMatch(/^limit=1, remaining=0, reset=\d+$/);
     expect(() => createLimiter({ name: 'Pages.orders', policy, store })).toThrow('already has a limiter named');
   });
 
@@ -69,7 +69,7 @@ describe.each(platforms)('RateLimitModule on %s', (platform) => {
   ])('takes options from %s', async (_way, limits) => {
     const { statuses } = await serve(platform, rootOf(limits));
 
-    expect(await statuses('/page', 2)).toEqual([200, 429]);
+    expect(await statuses('/page', '/page')).toEqual([200, 429]);
   });
 
   it('gives its names back when the application closes', async () => {
@@ -80,7 +80,7 @@ describe.each(platforms)('RateLimitModule on %s', (platform) => {
 
     const second = await serve(platform, root);
 
-    expect(await second.statuses('/orders', 1)).toEqual([200]);
+    expect(await second.statuses('/orders')).toEqual([200]);
   });
 });
 

@@ -1,4 +1,4 @@
-export { ipv4Spellings, ipv6Spellings, spellingsOf } from './spellings.ts';
+export { spellingsOf } from './spellings.ts';
 export { cases } from './depth.ts';
 export { describePolicySource, type PolicyServer } from './describe-policy-source.ts';
 export { describeExample } from './describe-example.ts';
@@ -7,6 +7,7 @@ export { findProgram, startProgram, type RunningProgram } from './program.ts';
 export { expectWarnings } from './expect-warnings.ts';
 export { seeded, testSeed, type Random } from './random.ts';
 export { exchange, listen, open, received, statuses, type Listening } from './raw-http.ts';
+export { newClient, useServers, type HttpAnswer, type HttpClient } from './http-client.ts';
 export { startRedisCluster, type RedisCluster } from './redis-cluster.ts';
 export { freePort } from './free-port.ts';
 export { startRedis, type RedisServer } from './redis-server.ts';

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttp2Server, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
-import { listen, type RunningApp } from '@sluice/testkit/contract';
+import { listen, type Listening } from '@sluice/testkit/contract';
 import { errorResponse, type Fetch } from './fetch-app.ts';
 
 /** Of `@hono/node-server`, whose own types need those of browsers. */
@@ -18,7 +18,7 @@ const { getRequestListener } = (await import(nodeServer)) as NodeServer;
 export async function serve(
   fetch: Fetch,
   { isHttp2 = false, overrides = false }: { readonly isHttp2?: boolean; readonly overrides?: boolean } = {},
-): Promise<RunningApp> {
+): Promise<Listening> {
   const listener = getRequestListener(fetch, {
     overrideGlobalObjects: overrides,
     errorHandler: errorResponse,

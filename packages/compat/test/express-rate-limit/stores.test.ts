@@ -10,8 +10,9 @@ import { ExpressStore, fastifyStore, NestStorage } from '@sluice/compat/stores';
 import { memoryStore, redisStore } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
 import { Redis } from 'ioredis';
-import { keepLog, serve } from './applications.ts';
+import { keepLog, useApplications } from './applications.ts';
 
+const serve = useApplications();
 const options = { windowMs: 60_000 } as Options;
 
 describe('the stores for peers', () => {
@@ -85,8 +86,7 @@ describe('a store of others', () => {
     });
     const limit = rateLimit({ store, keyGenerator: () => 'key', skipSuccessfulRequests: true, validate: false });
     const app = await serve([limit]);
-    await app.get();
-    await app.close();
+    await app.ask();
     limit.resetKey('key');
     await limit.getKey('key');
 
@@ -108,7 +108,6 @@ describe('a store of others', () => {
     const app = await serve([limit]);
 
     expect(await app.statuses('/', '/')).toEqual([200, 429]);
-    await app.close();
     expect(() => limit.getKey('key')).toThrow('get');
   });
 
@@ -121,7 +120,6 @@ describe('a store of others', () => {
     const app = await serve([rateLimit({ store, passOnStoreError, logger })]);
 
     expect(await app.statuses('/')).toEqual([status]);
-    await app.close();
     expect(logger.codes).toEqual(passOnStoreError ? ['error gone'] : []);
   });
 
@@ -131,7 +129,6 @@ describe('a store of others', () => {
     const app = await serve([rateLimit({ store, logger })]);
 
     expect(await app.statuses('/')).toEqual([200]);
-    await app.close();
     expect(logger.codes).toEqual(['error init']);
   });
 });
@@ -149,8 +146,7 @@ describe('on Redis', () => {
       ),
     );
 
-    const answers = await Promise.all(apps.flatMap(({ get }) => Array.from({ length: 30 }, () => get())));
-    await Promise.all(apps.map(({ close }) => close()));
+    const answers = await Promise.all(apps.flatMap(({ ask }) => Array.from({ length: 30 }, () => ask())));
     other.disconnect();
 
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);

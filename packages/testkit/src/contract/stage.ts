@@ -1,6 +1,8 @@
 import { afterEach } from '@jest/globals';
 import { memoryStore, redisStore, silenceWarnings, type SluiceWarningCode, type Store } from '@sluice/core';
 import { fakeClock, type FakeClock } from '@sluice/core/testing';
+import { send, type HttpAnswer } from '../http-client.ts';
+import type { Listening } from '../raw-http.ts';
 import { useRedis, type RunningRedis } from '../use-redis.ts';
 import {
   header,
@@ -11,9 +13,8 @@ import {
   type Handle,
   type Limit,
   type Route,
-  type RunningApp,
 } from './adapter.ts';
-import { send, type Ask, type HttpAnswer } from './http-client.ts';
+import type { Ask } from './ask.ts';
 import { Log } from './log.ts';
 import { answeringLater } from './stores.ts';
 
@@ -23,6 +24,7 @@ import { answeringLater } from './stores.ts';
 export type Way = 'at the route' | 'application-wide, answered later' | 'over HTTP/2' | 'over Redis';
 
 export const BOTH: readonly Way[] = ['at the route', 'application-wide, answered later'];
+export const WAYS: readonly Way[] = [...BOTH, 'over HTTP/2'];
 export const AT_THE_ROUTE: readonly Way[] = ['at the route'];
 export const APPLICATION_WIDE: readonly Way[] = ['application-wide, answered later'];
 
@@ -102,7 +104,8 @@ function recording(handle: Handle, calls: Log<RecordedCall>): Handle {
   let running = 0;
   return async (call) => {
     running++;
-    const recorded = { ...call, startedAtMs: performance.now(), running, hasAnswered: false };
+    const { headers, rateLimit } = call;
+    const recorded = { headers, rateLimit, startedAtMs: performance.now(), running, hasAnswered: false };
     calls.add(recorded);
     try {
       const answer = await handle(call);
@@ -139,19 +142,18 @@ export function makeStages(adapter: AdapterUnderTest): (way: Way) => Stage {
   const redis = useRedis();
   let prefixes = 0;
   const ends: (() => unknown)[] = [];
-  const apps: RunningApp[] = [];
+  const apps: Listening[] = [];
   afterEach(async () => {
     for (const end of ends.splice(0).reverse()) await end();
     await Promise.all(apps.splice(0).map((app) => app.close()));
   });
-  const through = (store: Store): Store => adapter.through?.(store) ?? store;
 
   return (way) => {
     const clock = fakeClock();
     const store = (): Store => {
       if (way === 'over Redis') return redisStore(redis.client, { prefix: `sluice:a${String(prefixes++)}` });
       const memory = memoryStore({ clock });
-      return through(way === 'application-wide, answered later' ? answeringLater(memory) : memory);
+      return way === 'application-wide, answered later' ? answeringLater(memory) : memory;
     };
     return {
       ...{ adapter, way, clock, redis, store },
