@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { fromProxy, rateLimit, type AddressSource } from '@sluice/web';
 import type { Answer, App, Limit } from '@sluice/testkit/contract';
 import { Hono } from 'hono';
@@ -43,7 +44,7 @@ export function fetchApp(app: App, peer: AddressSource): Fetch {
 
 /** The response of a handler. */
 export function responseOf({ status = 200, headers = {}, body = '', stream }: Answer): Response {
-  return new Response(stream === undefined ? body : bodyOf(stream), { status, headers });
+  return new Response(stream === undefined ? body : (Readable.toWeb(stream) as ReadableStream), { status, headers });
 }
 
 /** What an application's error handler sends. */
@@ -57,20 +58,6 @@ export function errorResponse(error: unknown): Response {
     readonly headers?: Readonly<Record<string, string>>;
   };
   return new Response(status === 500 ? 'Internal Server Error' : message, { status, headers });
-}
-
-function bodyOf(stream: NonNullable<Answer['stream']>): ReadableStream {
-  const pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
-  return new ReadableStream({
-    async pull(controller) {
-      const next = await pieces.next();
-      if (next.done === true) controller.close();
-      else controller.enqueue(new Uint8Array(next.value));
-    },
-    cancel() {
-      stream.destroy();
-    },
-  });
 }
 
 function overriding(fetch: Fetch): Fetch {
