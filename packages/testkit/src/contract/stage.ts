@@ -1,8 +1,7 @@
-import { afterEach } from '@jest/globals';
 import { memoryStore, redisStore, silenceWarnings, type SluiceWarningCode, type Store } from '@sluice/core';
 import { fakeClock, type FakeClock } from '@sluice/core/testing';
 import { send, type HttpAnswer } from '../http-client.ts';
-import type { Listening } from '../raw-http.ts';
+import { useClosing } from '../use-closing.ts';
 import { useRedis, type RunningRedis } from '../use-redis.ts';
 import {
   header,
@@ -79,7 +78,7 @@ export interface Stage {
   readonly store: () => Store;
   /** Starts the usual application with this limit until the scenario ends. By default it counts in a new store. */
   serve(limit: Limit, served?: Served): Promise<Server>;
-  /** Runs when the scenario ends, before its applications stop; last in, first out. */
+  /** Runs when the scenario ends, before the applications stop that were served before; last in, first out. */
   atEnd(end: () => unknown): void;
 }
 
@@ -141,12 +140,7 @@ export function makeStages(adapter: AdapterUnderTest): (way: Way) => Stage {
   silenceWarnings(...PROVOKED);
   const redis = useRedis();
   let prefixes = 0;
-  const ends: (() => unknown)[] = [];
-  const apps: Listening[] = [];
-  afterEach(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-    await Promise.all(apps.splice(0).map((app) => app.close()));
-  });
+  const closing = useClosing();
 
   return (way) => {
     const clock = fakeClock();
@@ -157,7 +151,7 @@ export function makeStages(adapter: AdapterUnderTest): (way: Way) => Stage {
     };
     return {
       ...{ adapter, way, clock, redis, store },
-      atEnd: (end) => void ends.push(end),
+      atEnd: closing,
       async serve(given, served = {}) {
         const counted = exactly(store());
         const complete = (limit: Limit): Limit =>
@@ -167,7 +161,7 @@ export function makeStages(adapter: AdapterUnderTest): (way: Way) => Stage {
         const app = makeApp(complete(given), { ...served, ...outer }, way, calls);
         const running = await (way === 'over HTTP/2' ? adapter.startHttp2?.(app) : adapter.start(app));
         if (running === undefined) throw new Error(`${adapter.name} does not speak HTTP/2`);
-        apps.push(running);
+        closing(running);
         const usualAsk = { method: served.method ?? 'GET', path: served.path ?? '/items' };
         const sendTo = async (ask?: Ask): Promise<HttpAnswer> => send(running.port, { ...usualAsk, ...ask });
         return {
