@@ -29,6 +29,7 @@ import {
 import type { HttpAnswer } from '@sluice/testkit';
 import { platforms, untilTestEnds } from './serve.ts';
 
+const serve = untilTestEnds();
 const upTo = (limit: number) => fixedWindow({ limit, window: '1h' });
 const rootOf = (options: RateLimitModuleOptions, ...controllers: Type[]) => ({
   imports: [RateLimitModule.forRoot(options)],
@@ -58,8 +59,6 @@ function ordersWith(ofClass: readonly ClassDecorator[], ...ofMethod: readonly Me
 }
 
 describe.each(platforms)('@RateLimit() on %s', (platform) => {
-  const serve = untilTestEnds();
-
   it('is one decision with those of module and class, the outermost first', async () => {
     const Orders = ordersWith([RateLimit({ policy: upTo(10) })], RateLimit({ policy: upTo(2) }));
     const { ask } = await serve(platform, rootOf({ policy: upTo(20) }, Orders));
@@ -145,7 +144,6 @@ describe.each(platforms)('@RateLimit() on %s', (platform) => {
 });
 
 describe.each(platforms)('@SkipRateLimit() on %s', (platform) => {
-  const serve = untilTestEnds();
   const one = RateLimit({ policy: upTo(1) });
   const limits: RateLimitModuleOptions = {
     name: 'app',
@@ -190,7 +188,6 @@ describe.each(platforms)('@SkipRateLimit() on %s', (platform) => {
 });
 
 describe('a mistake in a decorator', () => {
-  const serve = untilTestEnds();
   const one = { policy: upTo(1) };
 
   it.each<[string, readonly Type[]]>([
@@ -226,7 +223,6 @@ describe('a mistake in a decorator', () => {
 });
 
 describe.each(platforms)('byRoute() on %s', (platform) => {
-  const serve = untilTestEnds();
   const limit = RateLimit({ policy: upTo(2), key: byRoute() });
   const prices = { path: 'prices', version: ['1', '2'] };
 

@@ -31,6 +31,7 @@ import {
 } from '@sluice/nestjs';
 import { platforms, untilTestEnds, type RootModule } from './serve.ts';
 
+const serve = untilTestEnds();
 const upTo = (limit: number) => fixedWindow({ limit, window: '1h' });
 
 @Controller()
@@ -94,8 +95,6 @@ class Skipping extends RateLimitGuard {
 }
 
 describe.each(platforms)('the guard on %s', (platform) => {
-  const serve = untilTestEnds();
-
   it('answers by itself: no filter, interceptor or handler sees a denied request', async () => {
     const seen: string[] = [];
     @Catch()
@@ -252,8 +251,6 @@ describe.each(platforms)('the guard on %s', (platform) => {
 });
 
 describe('canActivate()', () => {
-  const serve = untilTestEnds();
-
   it.each(['page', 'watched'] as const)('returns no promise for %s, where nothing waits', async (handler) => {
     const { app } = await serve('Express', rootOf({ policy: upTo(1) }, { controllers: [Watched] }));
     const request = { method: 'GET', url: `/${handler}`, headers: {}, ip: '127.0.0.1' };

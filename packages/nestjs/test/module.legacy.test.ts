@@ -12,6 +12,7 @@ import {
 } from '@sluice/nestjs';
 import { platforms, untilTestEnds, type RootModule } from './serve.ts';
 
+const serve = untilTestEnds();
 const policy = fixedWindow({ limit: 1, window: '1h' });
 
 @Controller()
@@ -41,8 +42,6 @@ class Limits implements RateLimitOptionsFactory {
 class Configuration {}
 
 describe.each(platforms)('RateLimitModule on %s', (platform) => {
-  const serve = untilTestEnds();
-
   it('without a limit only says what decorators inherit', async () => {
     const store = memoryStore();
     const { ask } = await serve(platform, rootOf(RateLimitModule.forRoot({ store, headers: 'draft-7' })));
@@ -85,8 +84,6 @@ describe.each(platforms)('RateLimitModule on %s', (platform) => {
 });
 
 describe('RateLimitModule', () => {
-  const serve = untilTestEnds();
-
   it.each<[string, () => DynamicModule]>([
     ['RateLimitModule.forRoot() takes an object', () => RateLimitModule.forRoot([{ limit: 5, ttl: 60_000 }] as never)],
     ['RateLimitModule.forRoot() takes an object', () => RateLimitModule.forRoot(null as never)],

@@ -66,7 +66,7 @@ export async function serve(
   };
 }
 
-/** {@link serve}, until the test ends. To be called inside `describe`, or at the top of a file. */
+/** {@link serve}, until the test ends. */
 export function untilTestEnds(): typeof serve {
   const closing = useClosing();
   return async (...args) => closing(await serve(...args));

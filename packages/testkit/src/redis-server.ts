@@ -8,7 +8,7 @@ import { findProgram, newFolder, startProgram, type RunningProgram } from './pro
 import { tlsFixture } from './tls-fixture.ts';
 
 /** A Redis server of one test file, on a private port of the loopback. */
-export interface RedisServer {
+export interface RedisServer extends Omit<RunningProgram, 'restart'> {
   readonly host: '127.0.0.1';
   readonly port: number;
   /** As the default user, with all rights. */
@@ -17,21 +17,15 @@ export interface RedisServer {
    * As a user with {@link leastPrivilege} on `sluice:*`: for the stores under test.
    */
   readonly storeUrl: string;
-  /** Changes with a restart. */
-  readonly pid: number;
   /** Stops it (SIGSTOP): connections stay open, without replies. */
   pause(): void;
   /** Lets it continue, with the commands sent meanwhile. */
   resume(): void;
-  /** Kill -9. It can be started again. */
-  kill(): Promise<void>;
   /**
    * Starts it again on the same port with the same arguments, killing it first if it still runs. It is then empty,
    * unless its arguments or files preserve data.
    */
   restart(options?: RestartOptions): Promise<void>;
-  /** Ends it by its process id, in any state. */
-  stop(): Promise<void>;
 }
 
 export interface RestartOptions {
@@ -67,25 +61,21 @@ export async function startRedis(
     ...args,
   ];
   const server = await startServer(all, port, folder, tls);
+  const { restart } = server;
+  const at = `127.0.0.1:${String(port)}`;
   const scheme = tls ? 'rediss' : 'redis';
-  return {
-    host: '127.0.0.1',
-    port,
-    url: `${scheme}://127.0.0.1:${String(port)}`,
-    storeUrl: `${scheme}://${name}:${password}@127.0.0.1:${String(port)}`,
-    get pid() {
-      return server.pid;
-    },
+  return Object.assign(server, {
+    ...{ host: '127.0.0.1' as const, port },
+    url: `${scheme}://${at}`,
+    storeUrl: `${scheme}://${name}:${password}@${at}`,
     pause() {
       process.kill(server.pid, 'SIGSTOP');
     },
     resume() {
       process.kill(server.pid, 'SIGCONT');
     },
-    kill: () => server.kill(),
-    restart: ({ args: more, until = '+PONG' } = {}) => server.restart(more, () => answers(until, port, tls)),
-    stop: server.stop,
-  };
+    restart: ({ args: more, until = '+PONG' }: RestartOptions = {}) => restart(more, () => answers(until, port, tls)),
+  });
 }
 
 const TLS = [

@@ -4,16 +4,12 @@ import { dirname, join, resolve } from 'node:path';
 import { createConnection } from 'mysql2/promise';
 import pg from 'pg';
 import { freePort } from './free-port.ts';
-import { findProgram, newFolder, startProgram } from './program.ts';
+import { findProgram, newFolder, startProgram, type RunningProgram } from './program.ts';
 
 /** A database for one test file, on a free loopback port. */
-export interface SqlServer {
+export interface SqlServer extends Omit<RunningProgram, 'pid'> {
   readonly url: string;
   query(statement: string): Promise<unknown>;
-  kill(): Promise<void>;
-  /** On the same port, with the same data. */
-  restart(): Promise<void>;
-  stop(): Promise<void>;
 }
 
 /** Neither runs as root. */
