@@ -1,4 +1,4 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import sluice, {
   byAll,
   byHeader,
@@ -9,12 +9,13 @@ import sluice, {
   memoryStore,
   type SluiceOptions,
 } from '@sluice/fastify';
-import { exchange, spellingsOf } from '@sluice/testkit';
+import { exchange, spellingsOf, useWarnings } from '@sluice/testkit';
 import type { FastifyServerOptions } from 'fastify';
 import { EventEmitter, once } from 'node:events';
 import { Readable } from 'node:stream';
 import { answersOf, clientOf, counting, create, limited, one, statusesOf, ten, two } from './requests.ts';
 
+const warnings = useWarnings();
 const FIELDS_OF_FIVE = [9, 8, 7, 6, 5].map((left) => `"default";r=${String(left)};t=60`);
 
 describe('the limit of the plugin', () => {
@@ -109,17 +110,12 @@ it.each([
   ['is true', true, ['SLUICE_PROXY_TRUSTS_ALL']],
   ['is a number, which Fastify ignores', 1, []],
 ])('warns of trustProxy if it %s: %p', async (_what, trustProxy, codes: string[]) => {
-  const warned: string[] = [];
-  const emitWarning = jest.spyOn(process, 'emitWarning').mockImplementation((_message, options) => {
-    warned.push((options as { code: string }).code);
-  });
   const app = create({ trustProxy } as FastifyServerOptions);
   await app.register(sluice, { limit: 5, window: '1m' });
 
   await answersOf(app, '/', '/');
 
-  emitWarning.mockRestore();
-  expect(warned).toEqual(codes);
+  expect(warnings().map(({ code }) => code)).toEqual(codes);
 });
 
 const LIMIT = 3;

@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import Router, { type RouterOptions } from '@koa/router';
 import { byRoute, rateLimit } from '@sluice/koa';
-import { exchange, spellingsOf, useServers } from '@sluice/testkit';
+import { exchange, spellingsOf, useServers, useWarnings } from '@sluice/testkit';
 import type Koa from 'koa';
 import type { Middleware } from 'koa';
 // @ts-expect-error -- it has no types
@@ -28,7 +28,7 @@ const changing =
   };
 
 describe.each(frameworks)('byRoute() on $version', ({ version, Koa: Application }) => {
-  const serve = useServers();
+  const [serve, warnings] = [useServers(), useWarnings()];
   const limit = rateLimit({
     ...{ limit: 1000, window: '1h', key: byRoute() },
     onDecision: (_decision, { key, request }) => {
@@ -50,14 +50,6 @@ describe.each(frameworks)('byRoute() on $version', ({ version, Koa: Application 
     return router.routes();
   };
   const list = () => new Router().get('/list', limit, ok).routes();
-
-  let emitWarning: jest.SpiedFunction<typeof process.emitWarning>;
-  beforeEach(() => {
-    emitWarning = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
-  });
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
 
   const onRoutes: Table = {
     'the template of the route, whatever the id and the spelling': [
@@ -199,8 +191,8 @@ describe.each(frameworks)('byRoute() on $version', ({ version, Koa: Application 
 
     await statuses(`${path}/a`, `${path}/b`);
 
-    expect(emitWarning.mock.calls).toEqual([
-      [expect.stringContaining(path), expect.objectContaining({ type: 'SluiceWarning', code: 'SLUICE_ROUTE_UNKNOWN' })],
+    expect(warnings()).toMatchObject([
+      { type: 'SluiceWarning', code: 'SLUICE_ROUTE_UNKNOWN', message: expect.stringContaining(path) },
     ]);
   });
 

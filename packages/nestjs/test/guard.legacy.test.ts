@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import {
   Catch,
   Controller,
@@ -29,9 +29,10 @@ import {
   type NestResponse,
   type RateLimitModuleOptions,
 } from '@sluice/nestjs';
+import { useWarnings } from '@sluice/testkit';
 import { platforms, untilTestEnds, type RootModule } from './serve.ts';
 
-const serve = untilTestEnds();
+const [serve, warnings] = [untilTestEnds(), useWarnings()];
 const upTo = (limit: number) => fixedWindow({ limit, window: '1h' });
 
 @Controller()
@@ -266,8 +267,7 @@ describe('canActivate()', () => {
     ['lets contexts that are not HTTP pass, and warns once', RateLimitGuard, 'page', 1],
     ['warns of none that @SkipRateLimit() leaves out', RateLimitGuard, 'free', 0],
     ['warns of none that shouldSkip() leaves out', Skipping, 'page', 0],
-  ] as const)('%s', async (_title, guard, handler, warnings) => {
-    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  ] as const)('%s', async (_title, guard, handler, count) => {
     const { app } = await serve('Express', rootOf({ policy: upTo(1), guard }));
     const context = { getType: () => `${guard.name} ${handler}`, getClass: () => Gateway };
     const calls = [1, 2].map(() =>
@@ -275,7 +275,6 @@ describe('canActivate()', () => {
     );
 
     expect(calls).toEqual([true, true]);
-    expect(warn).toHaveBeenCalledTimes(warnings);
-    warn.mockRestore();
+    expect(warnings()).toHaveLength(count);
   });
 });

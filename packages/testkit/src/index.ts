@@ -13,6 +13,7 @@ export { freePort } from './free-port.ts';
 export { startRedis, type RedisServer } from './redis-server.ts';
 export { runtimes } from './runtimes.ts';
 export { useClosing } from './use-closing.ts';
+export { useWarnings } from './use-warnings.ts';
 export { useRedis, type RunningRedis } from './use-redis.ts';
 export { CONSUL_MANAGEMENT, consulAgents, type ConsulAgentUnderTest } from './consul/consul-server.ts';
 export { ConsulStub } from './consul/consul-stub.ts';

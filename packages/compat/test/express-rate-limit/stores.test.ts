@@ -9,7 +9,6 @@ import {
 import { ExpressStore, fastifyStore, NestStorage } from '@sluice/compat/stores';
 import { memoryStore, redisStore } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
-import { Redis } from 'ioredis';
 import { keepLog, useApplications } from './applications.ts';
 
 const serve = useApplications();
@@ -135,23 +134,8 @@ describe('a store of others', () => {
 
 describe('on Redis', () => {
   const redis = useRedis();
-  const open = (name: string, client = redis.client): ExpressStore =>
-    new ExpressStore({ store: redisStore(client, { prefix: 'sluice' }), name, timeoutMs: 60_000 });
-
-  it('two processes allow exactly the limit of many requests at once', async () => {
-    const other = new Redis(redis.server.storeUrl);
-    const apps = await Promise.all(
-      [redis.client, other].map((client) =>
-        serve([rateLimit({ limit: 20, windowMs: 3_600_000, store: open('exact', client) })]),
-      ),
-    );
-
-    const answers = await Promise.all(apps.flatMap(({ ask }) => Array.from({ length: 30 }, () => ask())));
-    other.disconnect();
-
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(40);
-  });
+  const open = (name: string): ExpressStore =>
+    new ExpressStore({ store: redisStore(redis.client, { prefix: 'sluice' }), name, timeoutMs: 60_000 });
 
   it('names keep limiters apart', async () => {
     const [first, second] = [open('first'), open('second')];
