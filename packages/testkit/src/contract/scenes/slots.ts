@@ -1,14 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect } from '@jest/globals';
-import {
-  concurrency,
-  createLimiter,
-  fixedWindow,
-  memoryStore,
-  type Decision,
-  type Limiter,
-  type Store,
-} from '@sluice/core';
+import { concurrency, createLimiter, fixedWindow, type Decision, type Limiter, type Store } from '@sluice/core';
 import { until } from '../../until.ts';
 import { header, type AnyRequest, type Handle } from '../adapter.ts';
 import { begin, isPing, visit, waiting, type Visit } from '../connections.ts';
@@ -91,7 +83,7 @@ export const slots: readonly Scene[] = [
   scene('a slot of a client that never reads is released after maxSlotMs', BOTH, async (stage) => {
     const limiter = inFlight(stage.store(), 1);
     const handle = () => ({ body: 'x'.repeat(20_000_000) });
-    const server = await stage.serve({ limiter, key, maxSlotMs: 300 }, { handle });
+    const server = await stage.serve({ limiter, key, maxSlotMs: 50 }, { handle });
     const socket = await begin(server.port);
     socket.pause();
     await server.calls.reaches(1);
@@ -120,12 +112,15 @@ export const slots: readonly Scene[] = [
     await third.release();
   }),
   scene('a slot of an answer that lasts longer than the ttl is kept', AT_THE_ROUTE, async (stage) => {
-    const [store, body] = [watched(memoryStore()), new PassThrough()];
-    const policy = concurrency({ limit: 1, ttl: 1000 });
+    const [store, body] = [watched(stage.store()), new PassThrough()];
+    const policy = concurrency({ limit: 1, ttl: '60ms' });
     const server = await stage.serve({ policy, key, ...exactly(store) }, { handle: () => ({ stream: body }) });
     body.write('first');
     const long = server.send();
-    await store.performed('renew').reaches(4);
+    for (const count of [1, 2, 3, 4]) {
+      await store.performed('renew').reaches(count);
+      stage.clock.advance(40);
+    }
 
     const during = await server.statuses(1);
     body.end('last');
