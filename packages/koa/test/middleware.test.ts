@@ -1,10 +1,10 @@
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { connect, createServer } from 'node:http2';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import Router from '@koa/router';
 import { RateLimit, byRoute, fixedWindow, rateLimit } from '@sluice/koa';
-import { useServers, useWarnings } from '@sluice/testkit';
+import { gate, useServers, useWarnings } from '@sluice/testkit';
 import type Koa from 'koa';
 import type { Context, Middleware, Next } from 'koa';
 import { frameworks } from './frameworks.ts';
@@ -60,11 +60,11 @@ describe.each(frameworks)('on $version', ({ Koa: Application }) => {
   });
 
   it('a stream of HTTP/2 that is reset while its limit is decided reaches no handler', async () => {
-    const moments = new EventEmitter();
+    const [begun, decided] = [gate(), gate()];
     const handled: string[] = [];
     const key = async () => {
-      moments.emit('begun');
-      await once(moments, 'decided');
+      begun.open();
+      await decided.opened;
       return 'k';
     };
     const app = new Application().use(rateLimit({ policy, key })).use((ctx) => void handled.push(ctx.url));
@@ -72,12 +72,12 @@ describe.each(frameworks)('on $version', ({ Koa: Application }) => {
     const session = connect(`http://127.0.0.1:${String(port)}`);
     const stream = session.request({ ':path': '/left' }).on('error', () => undefined);
     const closed = once(stream, 'close');
-    await once(moments, 'begun');
+    await begun.opened;
     stream.close(8);
     await closed;
     await new Promise((resolve) => void session.ping(resolve));
 
-    moments.emit('decided');
+    decided.open();
     await new Promise((resolve) => void session.ping(resolve));
     session.destroy();
 

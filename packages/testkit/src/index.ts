@@ -10,6 +10,7 @@ export { exchange, listen, open, received, statuses, type Listening } from './ra
 export { newClient, useServers, type HttpAnswer, type HttpClient } from './http-client.ts';
 export { startRedisCluster, type RedisCluster } from './redis-cluster.ts';
 export { freePort } from './free-port.ts';
+export { gate } from './gate.ts';
 export { startRedis, type RedisServer } from './redis-server.ts';
 export { runtimes } from './runtimes.ts';
 export { useClosing } from './use-closing.ts';

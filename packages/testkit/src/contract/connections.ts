@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { send } from '../http-client.ts';
 import { open } from '../raw-http.ts';
 import { header, type AnyRequest, type Handle } from './adapter.ts';
-import { gate } from './log.ts';
+import { gate } from '../gate.ts';
 import type { Server, Stage } from './stage.ts';
 
 /** The bytes of a request for the usual route. */

@@ -1,5 +1,6 @@
 import type { Answer, Ask, OnStoreError, Op, Store } from '@sluice/core';
-import { Log, type Gate } from './log.ts';
+import type { Gate } from '../gate.ts';
+import { Log } from './log.ts';
 
 /** A store as if over a network: decides when asked, and answers in a later turn of the event loop. */
 export function answeringLater(inner: Store): Store {

@@ -4,7 +4,8 @@ import { concurrency, createLimiter, fixedWindow, type Decision, type Limiter, t
 import { until } from '../../until.ts';
 import { header, type AnyRequest, type Handle } from '../adapter.ts';
 import { begin, isPing, visit, waiting, type Visit } from '../connections.ts';
-import { gate, Log } from '../log.ts';
+import { gate } from '../../gate.ts';
+import { Log } from '../log.ts';
 import { AT_THE_ROUTE, BOTH, WAYS, exactly, scene, type Scene } from '../stage.ts';
 import { watched } from '../stores.ts';
 
