@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ExampleProcess, until, useClosing } from '@sluice/testkit';
 import { dnsMembership } from '../src/dns-membership.ts';
-import { Dnsmasq } from './dnsmasq.ts';
+import { startDnsmasq, type Dnsmasq } from './dnsmasq.ts';
 import { join, latest, type Joined } from './joined.ts';
 
-const dns = new Dnsmasq();
+let dns: Dnsmasq;
 const closing = useClosing();
-beforeAll(() => dns.serve());
+beforeAll(async () => {
+  dns = await startDnsmasq();
+});
 afterAll(() => dns.kill());
 
 function joined(self: string): Joined {
