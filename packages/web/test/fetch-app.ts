@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { fromProxy, rateLimit, type AddressSource } from '@sluice/web';
+import { fromProxy, rateLimit, type AddressSource, type RateLimitError } from '@sluice/web';
 import type { Answer, App, Limit } from '@sluice/testkit/contract';
 import { Hono } from 'hono';
 
@@ -49,14 +49,7 @@ export function responseOf({ status = 200, headers = {}, body = '', stream }: An
 
 /** What an application's error handler sends. */
 export function errorResponse(error: unknown): Response {
-  const {
-    message = '',
-    status = 500,
-    headers = {},
-  } = (error ?? {}) as Partial<Error> & {
-    readonly status?: number;
-    readonly headers?: Readonly<Record<string, string>>;
-  };
+  const { message = '', status = 500, headers = {} } = (error ?? {}) as Partial<RateLimitError>;
   return new Response(status === 500 ? 'Internal Server Error' : message, { status, headers });
 }
 
