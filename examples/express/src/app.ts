@@ -1,6 +1,6 @@
 import { byIp, byUser, fixedWindow, rateLimit, slidingWindow, type Store } from '@sluice/express';
 import express, { type Express, type Request, type RequestHandler } from 'express';
-import { accountOf, logIn, userOf, type Credentials, type User } from './accounts.ts';
+import { accountOf, logIn, userOf, type User } from './accounts.ts';
 
 declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace -- Express types its request through this namespace
@@ -41,7 +41,7 @@ export function createApp(store: Store): Express {
 
   // The tight limit affects only failures; the wide one stops guesses from many addresses. Decided together, and
   // behind the body parser, because their keys are in the body. Successful logins are refunded.
-  const account = (request: Request): string => accountOf(request.body as Credentials | undefined);
+  const account = (request: Request): string => accountOf(request.body);
   const login = rateLimit({
     ...common,
     name: 'login',
@@ -52,7 +52,7 @@ export function createApp(store: Store): Express {
     refund: 'on-success',
   });
   app.post('/login', express.json(), login, (request, response) => {
-    const token = logIn(request.body as Credentials | undefined);
+    const token = logIn(request.body);
     if (token === undefined) response.status(401).json({ error: 'wrong user or password' });
     else response.json({ token });
   });

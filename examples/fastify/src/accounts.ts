@@ -5,25 +5,21 @@ export interface User {
   readonly plan: 'free' | 'paid';
 }
 
-/** The body of a login, unchecked. */
-export interface Credentials {
-  readonly user?: unknown;
-  readonly password?: unknown;
-}
-
 // Replace this with your table of users, with hashed passwords. The passwords here are `ann-secret` and so on.
-const users = ['ann', 'bob', 'carol', 'frank'].map((id): User => ({ id, plan: id === 'bob' ? 'paid' : 'free' }));
+const users = ['ann', 'bob', 'carol'].map((id): User => ({ id, plan: id === 'bob' ? 'paid' : 'free' }));
 const sessions = new Map<string, User>();
 
-/** The account of a login in one spelling, because each spelling would have its own budget. */
-export function accountOf(credentials: Credentials | undefined): string {
-  return typeof credentials?.user === 'string' ? credentials.user.trim().toLowerCase() : '';
+/** The account in the body of a login, in one spelling, because each spelling would have its own budget. */
+export function accountOf(body: unknown): string {
+  const { user } = (body ?? {}) as { readonly user?: unknown };
+  return typeof user === 'string' ? user.trim().toLowerCase() : '';
 }
 
 /** A new token; undefined when the password is wrong or the user does not exist. */
-export function logIn(credentials: Credentials | undefined): string | undefined {
-  const user = users.find(({ id }) => id === accountOf(credentials));
-  if (user === undefined || credentials?.password !== `${user.id}-secret`) return undefined;
+export function logIn(body: unknown): string | undefined {
+  const user = users.find(({ id }) => id === accountOf(body));
+  const { password } = (body ?? {}) as { readonly password?: unknown };
+  if (user === undefined || password !== `${user.id}-secret`) return undefined;
   const token = randomBytes(16).toString('base64url');
   sessions.set(token, user);
   return token;

@@ -1,6 +1,6 @@
 import sluice, { byIp, byUser, fixedWindow, slidingWindow, type Store } from '@sluice/fastify';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { accountOf, logIn, userOf, type Credentials, type User } from './accounts.ts';
+import { accountOf, logIn, userOf, type User } from './accounts.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -39,8 +39,8 @@ export async function createApp(store: Store): Promise<FastifyInstance> {
 
   // The tight limit affects only failures; the wide one stops guesses from many addresses. Decided together, in a hook
   // beside the limit of the service: `preHandler`, because their keys are in the body. Successful logins are refunded.
-  const account = (request: FastifyRequest): string => accountOf(request.body as Credentials | undefined);
-  app.post<{ Body: Credentials | undefined }>(
+  const account = (request: FastifyRequest): string => accountOf(request.body);
+  app.post(
     '/login',
     {
       preHandler: app.rateLimit({

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request as sendRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,13 +50,9 @@ async function startAll(weights: readonly number[], env: Env) {
   // As root, its worker would be a user who may not write into the folder.
   const user = process.getuid?.() === 0 ? ['-g', 'user root;'] : [];
   const args = ['-e', 'stderr', '-p', folder, '-c', 'nginx.conf', ...user];
-  const nginx = await startProgram(findProgram('nginx') ?? 'nginx', args, () =>
-    fetch(`http://127.0.0.1:${String(port)}`),
-  );
-  endings.push(async () => {
-    await nginx.kill('SIGTERM');
-    rmSync(folder, { recursive: true });
-  });
+  const isReady = () => fetch(`http://127.0.0.1:${String(port)}`);
+  const options = { folder, endsBy: 'SIGTERM' } as const;
+  endings.push((await startProgram(findProgram('nginx') ?? 'nginx', args, isReady, options)).stop);
   const served = async (): Promise<number> =>
     ((await (await fetch(`${services.CATALOG_URL}/served`)).json()) as { served: number }).served;
   return { port, served, gateways: gateways.map(([gateway]) => gateway) };

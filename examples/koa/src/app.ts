@@ -2,7 +2,7 @@ import { bodyParser } from '@koa/bodyparser';
 import Router from '@koa/router';
 import { byIp, byUser, fixedWindow, rateLimit, slidingWindow, type Store } from '@sluice/koa';
 import Koa, { type Context, type Middleware } from 'koa';
-import { accountOf, logIn, userOf, type Credentials, type User } from './accounts.ts';
+import { accountOf, logIn, userOf, type User } from './accounts.ts';
 
 declare module 'koa' {
   interface DefaultState {
@@ -45,7 +45,7 @@ export function createApp(store: Store): Koa {
 
   // The tight limit affects only failures; the wide one stops guesses from many addresses. Decided together, and
   // behind the body parser, because their keys are in the body. Successful logins are refunded.
-  const account = (ctx: Context): string => accountOf(ctx.request.body as Credentials | undefined);
+  const account = (ctx: Context): string => accountOf(ctx.request.body);
   const login = rateLimit({
     ...common,
     name: 'login',
@@ -56,7 +56,7 @@ export function createApp(store: Store): Koa {
     refund: 'on-success',
   });
   router.post('/login', bodyParser(), login, (ctx) => {
-    const token = logIn(ctx.request.body as Credentials | undefined);
+    const token = logIn(ctx.request.body);
     ctx.status = token === undefined ? 401 : 200;
     ctx.body = token === undefined ? { error: 'wrong user or password' } : { token };
   });

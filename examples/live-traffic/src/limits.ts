@@ -8,5 +8,3 @@ export const limits = {
   search: tokenBucket({ capacity: 20, refill: 5, every: '1s' }),
   export: fixedWindow({ limit: 30, window: '10s' }),
 } satisfies Readonly<Record<string, Policy>>;
-
-export type LimitName = keyof typeof limits;

@@ -1,30 +1,22 @@
-import { describePolicy, type Decision, type DecisionSource } from '@sluice/express';
+import { describePolicy, type Decision } from '@sluice/express';
 import type { ClientKind } from './clients.ts';
-import { limits, type LimitName } from './limits.ts';
+import { limits } from './limits.ts';
+
+const NONE = { offered: 0, allowed: 0, denied: 0 };
 
 /** What the limits have decided, by the decisions that `onDecision` was called with. */
 export class Decided {
-  readonly #limits = new Map<string, { offered: number; allowed: number; denied: number }>();
-  readonly #sources = new Map<DecisionSource, number>();
+  readonly sources: Record<string, number> = { redis: 0, local: 0 };
+  readonly limits: Record<string, typeof NONE> = {};
 
   record({ allowed, source, policies }: Decision): void {
-    this.#sources.set(source, this.by(source) + 1);
+    this.sources[source] = (this.sources[source] ?? 0) + 1;
     for (const policy of policies) {
-      const counts = this.of(policy.name);
+      const counts = (this.limits[policy.name] ??= { ...NONE });
       counts.offered++;
       if (allowed) counts.allowed++;
       if (!policy.allowed) counts.denied++;
     }
-  }
-
-  of(limit: string): { offered: number; allowed: number; denied: number } {
-    const counts = this.#limits.get(limit) ?? { offered: 0, allowed: 0, denied: 0 };
-    this.#limits.set(limit, counts);
-    return counts;
-  }
-
-  by(source: DecisionSource): number {
-    return this.#sources.get(source) ?? 0;
   }
 }
 
@@ -53,15 +45,15 @@ export function tellProgress({ kinds, startedAtMs }: Run): string {
 /** What each limit has decided, and what each kind of client got. */
 export function summarize(run: Run): string {
   const { decided, redis } = run;
-  const ofLimits = (Object.keys(limits) as readonly LimitName[]).map((name) => {
-    const { offered, allowed, denied } = decided.of(name);
-    return [name, describePolicy(limits[name]), offered, allowed, denied];
+  const ofLimits = Object.entries(limits).map(([name, policy]) => {
+    const { offered, allowed, denied } = decided.limits[name] ?? NONE;
+    return [name, describePolicy(policy), offered, allowed, denied];
   });
   const ofClients = run.kinds.map(({ name, does, sent, answered, denied }) => [name, does, sent, answered, denied]);
   const store =
     redis === undefined
       ? 'Store: the memory of this process. Shared by several: REDIS_URL=redis://127.0.0.1:6379 npm start'
-      : `Store: ${redis}: ${String(decided.by('redis'))} decisions, and ${String(decided.by('local'))} in local memory without it`;
+      : `Store: ${redis}: ${String(decided.sources['redis'])} decisions, and ${String(decided.sources['local'])} in local memory without it`;
   return [
     `Sluice live traffic, ${tellProgress(run)}`,
     store,

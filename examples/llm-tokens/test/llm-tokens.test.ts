@@ -1,9 +1,6 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import type { Server } from 'node:http';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { createLimiter, redisStore, slidingWindow } from '@sluice/core';
-import { postJson, until, useExample, useRedis } from '@sluice/testkit';
+import { postJson, until, useExample, useRedis, useServers } from '@sluice/testkit';
 import { createApp } from '../src/app.ts';
 import type { Model } from '../src/model.ts';
 
@@ -33,22 +30,13 @@ class CountingModel implements Model {
   }
 }
 
-const servers: Server[] = [];
-afterEach(async () => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  }
-});
+const serve = useServers();
 
-async function serve(model: Model = new CountingModel()): Promise<{ url: string; lines: string[] }> {
+async function start(model: Model = new CountingModel()): Promise<{ url: string; lines: string[] }> {
   const lines: string[] = [];
   const store = redisStore(redis.client, { prefix: 'sluice' });
-  const server = createApp({ store, model, log: (line) => void lines.push(line) }).listen(0, '127.0.0.1');
-  servers.push(server);
-  await once(server, 'listening');
-  return { url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`, lines };
+  const { port } = await serve(createApp({ store, model, log: (line) => void lines.push(line) }));
+  return { url: `http://127.0.0.1:${String(port)}`, lines };
 }
 
 const ask = (url: string, user: string, prompt: string, maxTokens: number, init?: RequestInit): Promise<Response> =>
@@ -62,7 +50,7 @@ const usedOf = async (user: string): Promise<number> => {
 
 describe('an answer', () => {
   it('costs the tokens it used', async () => {
-    const { url, lines } = await serve();
+    const { url, lines } = await start();
 
     const response = await ask(url, 'whole', 'say 40 fail -1', 300);
 
@@ -73,7 +61,7 @@ describe('an answer', () => {
   });
 
   it('that could cost more than the rest is denied, and costs nothing', async () => {
-    const { url } = await serve();
+    const { url } = await start();
     const endless = ['say 500 fail -1', 'say 500 fail -1'].map((prompt) => ask(url, 'busy', prompt, 450));
     const [first, second] = await Promise.all(endless);
 
@@ -88,7 +76,7 @@ describe('an answer', () => {
     ['before its first token', 0, 0],
     ['in the middle', 5, 4 + 5],
   ])('of a model that fails %s costs the tokens until then', async (when, at, cost) => {
-    const { url, lines } = await serve();
+    const { url, lines } = await start();
 
     const response = await ask(url, when.replaceAll(' ', '_'), `say 40 fail ${String(at)}`, 300);
     const isWhole = await response.text().then(
@@ -103,7 +91,7 @@ describe('an answer', () => {
 
   it('of a client that leaves costs the tokens until then', async () => {
     const model = new CountingModel();
-    const [{ url, lines }, leaving] = [await serve(model), new AbortController()];
+    const [{ url, lines }, leaving] = [await start(model), new AbortController()];
 
     await ask(url, 'gone', 'say 500 fail -1', 500, { signal: leaving.signal });
     leaving.abort();

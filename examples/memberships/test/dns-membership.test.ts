@@ -1,20 +1,19 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { ExampleProcess, until } from '@sluice/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ExampleProcess, until, useClosing } from '@sluice/testkit';
 import { dnsMembership } from '../src/dns-membership.ts';
-import { Dnsmasq } from './dnsmasq.ts';
+import { startDnsmasq, type Dnsmasq } from './dnsmasq.ts';
 import { join, latest, type Joined } from './joined.ts';
 
-const dns = new Dnsmasq();
-const all: Joined[] = [];
-beforeAll(() => dns.serve());
-afterEach(async () => {
-  for (const one of all.splice(0)) await one.leave();
+let dns: Dnsmasq;
+const closing = useClosing();
+beforeAll(async () => {
+  dns = await startDnsmasq();
 });
 afterAll(() => dns.kill());
 
 function joined(self: string): Joined {
   const one = join(dnsMembership({ name: 'gateways.test', self, servers: [dns.address] }));
-  all.push(one);
+  closing(() => one.leave());
   return one;
 }
 

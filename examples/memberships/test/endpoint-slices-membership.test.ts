@@ -1,34 +1,22 @@
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { until } from '@sluice/testkit';
+import { expect, it } from '@jest/globals';
+import { until, useClosing, useServers } from '@sluice/testkit';
 import { endpointSlicesMembership } from '../src/endpoint-slices-membership.ts';
 import { join, latest } from './joined.ts';
 
 // A stub of the API server answers here, as the documentation of Kubernetes describes it: there is no real one.
 const PATH =
   '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices?labelSelector=kubernetes.io%2Fservice-name%3Dgateways';
-const folder = mkdtempSync(joinPath(tmpdir(), 'sluice-token-'));
-const tokenFile = joinPath(folder, 'token');
+const [serve, closing] = [useServers(), useClosing()];
 let token = 'first';
 let items: object[] = [];
-const server = createServer(({ url, headers }, response) => {
+const answer: RequestListener = ({ url, headers }, response) => {
   const status = url !== PATH ? 404 : headers.authorization === `Bearer ${token}` ? 200 : 401;
   response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify({ items }));
-});
-beforeAll(async () => {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-});
-afterAll(() => {
-  server.close();
-  server.closeAllConnections();
-  rmSync(folder, { recursive: true });
-});
+};
 
 const endpoint = (name: string, ready?: boolean | null) => ({
   addresses: ['10.0.0.1'],
@@ -37,13 +25,18 @@ const endpoint = (name: string, ready?: boolean | null) => ({
 });
 
 it('has the ready pods of a service as members, and follows its token when it is renewed', async () => {
+  const folder = mkdtempSync(joinPath(tmpdir(), 'sluice-token-'));
+  closing(() => {
+    rmSync(folder, { recursive: true });
+  });
+  const tokenFile = joinPath(folder, 'token');
   writeFileSync(tokenFile, `${token}\n`);
   items = [
     { addressType: 'IPv4', endpoints: [endpoint('gw-a', true), endpoint('gw-b', false), endpoint('gw-c')] },
     { addressType: 'IPv6', endpoints: [endpoint('gw-a', true), endpoint('gw-d', null)] },
     { addressType: 'IPv4', endpoints: null },
   ];
-  const url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  const url = `http://127.0.0.1:${String((await serve(answer)).port)}`;
   const joined = join(
     endpointSlicesMembership({ namespace: 'shop', service: 'gateways', pod: 'gw-a', url, tokenFile }),
   );

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describePolicySource, findProgram, freePort, startProgram, type PolicyServer } from '@sluice/testkit';
@@ -20,16 +20,13 @@ async function startEtcd(): Promise<Server> {
   const args = ['--data-dir', folder, ...clients, ...cluster, '--initial-cluster', `default=${peers}`];
   const post = async (path: string, body: object): Promise<unknown> =>
     (await fetch(`${address}/v3/kv/${path}`, { method: 'POST', body: JSON.stringify(body) })).json();
-  const etcd = await startProgram(program as string, args, () => post('range', { key: encode('any') }));
+  const etcd = await startProgram(program as string, args, () => post('range', { key: encode('any') }), { folder });
   return {
     address,
     clear: () => post('deleterange', { key: encode('sluice/'), range_end: encode('sluice0') }),
     spoil: () => post('put', { key: encode('sluice/policies/orders'), value: encode('ten an hour') }),
     kill: () => etcd.kill(),
-    stop: async () => {
-      await etcd.kill();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    stop: etcd.stop,
   };
 }
 

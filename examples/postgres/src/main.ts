@@ -17,6 +17,7 @@ app.use(
       { name: 'day', policy: fixedWindow({ limit: 1000, window: '1d' }), key: byIp() },
     ],
     store,
+    timeoutMs: 1000, // a decision that takes longer is made in the memory of this process
   }),
 );
 app.get('/', (request, response) => {

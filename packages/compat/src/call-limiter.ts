@@ -28,20 +28,29 @@ const asGiven = (given: unknown): unknown => given;
 const PEER = { store: asGiven, name: asGiven, onStoreError: asGiven, timeoutMs: asGiven };
 
 /**
- * Checks the options of a store for a peer that a limiter does not have.
+ * The limiter of a store for a peer.
  *
- * @param where - The function that takes it.
+ * @param options - {@link PeerStoreOptions}, unchecked.
+ * @param where - The function that takes them, for errors.
+ * @param defaults - The name and, if the option may be left out, the store.
  * @throws PolicyError naming the field.
  */
-export function checkPeerOptions(options: unknown, where: string, isStoreNeeded = true): void {
-  const { store, onStoreError } = readOptions(options, PEER, where);
-  if (store === undefined && isStoreNeeded) {
+export function makePeerLimiter(
+  options: object,
+  where: string,
+  defaults: { readonly name: string; readonly store?: Store },
+): CallLimiter {
+  const given = readOptions(options, PEER, where) as Partial<PeerStoreOptions>;
+  const { onStoreError = 'throw', store = defaults.store, name = defaults.name } = given;
+  if (store === undefined) {
     const example = `${where}({ store: redisStore(url, { prefix: "shop" }) })`;
     throw new PolicyError('store', `${where} needs a store; write ${example}`, 'SLUICE_OPTION_INVALID');
   }
-  if (onStoreError === undefined || onStoreError === 'throw' || onStoreError === 'local') return;
-  const message = `onStoreError of ${where} must be "throw" or "local", got ${shown(onStoreError)}`;
-  throw new PolicyError('onStoreError', message, 'SLUICE_OPTION_INVALID');
+  if (!['throw', 'local'].includes(onStoreError)) {
+    const message = `onStoreError of ${where} must be "throw" or "local", got ${shown(onStoreError)}`;
+    throw new PolicyError('onStoreError', message, 'SLUICE_OPTION_INVALID');
+  }
+  return new CallLimiter({ ...given, onStoreError, store, name });
 }
 
 /** The largest limit of a policy. */

@@ -1,17 +1,17 @@
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { NestStorage, fastifyStore, type FastifyStoreCallback } from '@sluice/compat/stores';
 import { memoryStore, redisStore, type Store } from '@sluice/core';
+import { fakeClock, type FakeClock } from '@sluice/core/testing';
 import sluice from '@sluice/fastify';
-import { useRedis } from '@sluice/testkit';
+import { newClient, useClosing, useRedis, type HttpClient } from '@sluice/testkit';
 import fastify, { type FastifyInstance } from 'fastify';
 import { peer, type PeerDecorators, type PeerOptions } from './fastify-peer.ts';
-import { get, type Received } from './get.ts';
 
 /** The options of the peer, which a route of this program has no type for. */
 const own = { rateLimit: { max: 1, timeWindow: '1m' } } as never;
 
-function openApp(options: PeerOptions, store: Store = memoryStore({ clock: Date })): FastifyInstance {
+function makeApp(options: PeerOptions, store: Store): FastifyInstance {
   const app = fastify();
   app.register(peer, { ...options, store: fastifyStore({ store, timeoutMs: 60_000 }) });
   app.register((routes, _options, done) => {
@@ -22,40 +22,41 @@ function openApp(options: PeerOptions, store: Store = memoryStore({ clock: Date 
   return app;
 }
 
-async function ask(app: FastifyInstance, path = '/'): Promise<Received> {
-  if (!app.server.listening) await app.listen({ host: '127.0.0.1', port: 0 });
-  return get((app.server.address() as AddressInfo).port, path, {});
+const closing = useClosing();
+
+/** A client of an application, which listens until the test ends. */
+async function start(app: FastifyInstance): Promise<HttpClient> {
+  await closing(app).listen({ host: '127.0.0.1', port: 0 });
+  return newClient((app.server.address() as AddressInfo).port);
 }
 
-async function statuses(app: FastifyInstance, path: string, count: number): Promise<readonly (number | undefined)[]> {
-  const all: (number | undefined)[] = [];
-  for (let i = 0; i < count; i++) all.push((await ask(app, path)).status);
-  return all;
+const open = (options: PeerOptions, store: Store = memoryStore()): Promise<HttpClient> =>
+  start(makeApp(options, store));
+
+/** What an act results in after each of these times, in the same form: milliseconds, and the result. */
+async function play(steps: string, clock: FakeClock, act: () => Promise<unknown>): Promise<string> {
+  const seen: string[] = [];
+  for (const step of steps.split(', ')) {
+    const afterMs = Number.parseInt(step, 10);
+    clock.advance(afterMs);
+    seen.push(`${String(afterMs)}: ${String(await act())}`);
+  }
+  return seen.join(', ');
 }
 
 describe('a store for @fastify/rate-limit', () => {
   const redis = useRedis();
   const inRedis = (): Store => redisStore(redis.client, { prefix: 'sluice' });
-  const apps: FastifyInstance[] = [];
-  const open = (...given: Parameters<typeof openApp>): FastifyInstance => {
-    const app = openApp(...given);
-    apps.push(app);
-    return app;
-  };
-  afterEach(async () => {
-    jest.useRealTimers();
-    for (const app of apps.splice(0)) await app.close();
-  });
 
   it.each<[string, () => Store]>([
     ['memory', () => memoryStore()],
     ['Redis', inRedis],
   ])('limits in %s, each route with options of its own apart', async (_name, make) => {
-    const app = open({ max: 2, timeWindow: 60_000 }, make());
+    const { ask, statuses } = await open({ max: 2, timeWindow: 60_000 }, make());
 
-    expect(await statuses(app, '/', 3)).toEqual([200, 200, 429]);
-    expect(await statuses(app, '/own', 2)).toEqual([200, 429]);
-    expect((await ask(app)).headers).toMatchObject({
+    expect(await statuses('/', '/', '/')).toEqual([200, 200, 429]);
+    expect(await statuses('/own', '/own')).toEqual([200, 429]);
+    expect((await ask()).headers).toMatchObject({
       'x-ratelimit-limit': '2',
       'x-ratelimit-remaining': '0',
       'retry-after': '60',
@@ -64,7 +65,6 @@ describe('a store for @fastify/rate-limit', () => {
 
   it('leaves routes of another scope to @sluice/fastify, until the last one has moved', async () => {
     const app = fastify();
-    apps.push(app);
     void app.register(async (old) => {
       await old.register(peer, { max: 1, store: fastifyStore({ store: memoryStore() }) });
       old.get('/old', () => 'good');
@@ -74,18 +74,19 @@ describe('a store for @fastify/rate-limit', () => {
       moved.get('/moved', () => 'good');
     });
 
-    expect([await statuses(app, '/old', 2), await statuses(app, '/moved', 2)]).toEqual([
-      [200, 429],
-      [200, 429],
-    ]);
+    const { statuses } = await start(app);
+
+    expect(await statuses('/old', '/old', '/moved', '/moved')).toEqual([200, 429, 200, 429]);
   });
 
   it('counts the hits that are denied: ban answers 403', async () => {
-    expect(await statuses(open({ max: 1, ban: 1 }), '/', 4)).toEqual([200, 429, 403, 403]);
+    const { statuses } = await open({ max: 1, ban: 1 });
+
+    expect(await statuses('/', '/', '/', '/')).toEqual([200, 429, 403, 403]);
   });
 
   it('reads without counting', async () => {
-    const app = open({ max: 2, global: false });
+    const app = makeApp({ max: 2, global: false }, memoryStore());
     const check = app.ready().then(() => (app as never as PeerDecorators).createRateLimit());
     app.get('/check', async (request) => {
       const limit = await check;
@@ -96,7 +97,8 @@ describe('a store for @fastify/rate-limit', () => {
       ];
     });
 
-    const seen = JSON.parse((await ask(app, '/check')).body) as readonly { readonly remaining: number }[];
+    const { ask } = await start(app);
+    const seen = JSON.parse((await ask('/check')).body) as readonly { readonly remaining: number }[];
 
     expect(seen.map(({ remaining }) => remaining)).toEqual([2, 1, 1]);
   });
@@ -111,18 +113,10 @@ describe('a store for @fastify/rate-limit', () => {
     ],
     ['one twice as long each time', { exponentialBackoff: true }, '0: 200, 0: 429, 999: 429, 1999: 429, 4000: 200'],
   ])('has %s: %j', async (_title, options, steps) => {
-    const real = ['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate'] as const;
-    const timers = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] as const;
-    jest.useFakeTimers({ now: 1_900_000_000_000, doNotFake: [...real, ...timers] });
-    const app = open({ max: 1, timeWindow: 1000, ...options });
-    const seen: string[] = [];
-    for (const step of steps.split(', ')) {
-      const afterMs = Number.parseInt(step, 10);
-      jest.setSystemTime(Date.now() + afterMs);
-      seen.push(`${String(afterMs)}: ${String((await ask(app)).status)}`);
-    }
+    const clock = fakeClock();
+    const { ask } = await open({ max: 1, timeWindow: 1000, ...options }, memoryStore({ clock }));
 
-    expect(seen.join(', ')).toBe(steps);
+    expect(await play(steps, clock, async () => (await ask()).status)).toBe(steps);
   });
 
   it('tells in Redis how long a longer window still is', async () => {
@@ -148,15 +142,11 @@ describe('a store for @fastify/rate-limit', () => {
   ])('that fails: skipOnError %s answers %d', async (skipOnError, status) => {
     const store: Store = { source: 'redis', perform: () => Promise.reject(new Error('gone')) };
 
-    expect((await ask(open({ max: 1, skipOnError }, store))).status).toBe(status);
+    expect(await (await open({ max: 1, skipOnError }, store)).statuses('/')).toEqual([status]);
   });
 });
 
 describe('a storage for @nestjs/throttler', () => {
-  afterEach(() => {
-    jest.useRealTimers();
-  });
-
   /** By a throttler of 2 in a second: after how many milliseconds each hit comes, the hits, and seconds of a block. */
   it.each([
     ['as long as the window', 1000, '0: 1/0, 0: 2/0, 0: 3/1, 500: 3/1, 500: 1/0, 0: 2/0, 0: 3/1'],
@@ -164,18 +154,14 @@ describe('a storage for @nestjs/throttler', () => {
     ['shorter than it', 400, '0: 1/0, 0: 2/0, 0: 3/1, 200: 3/1, 200: 1/0, 0: 2/0, 0: 3/1'],
     ['0: for the rest of the window', 0, '0: 1/0, 0: 2/0, 0: 3/1, 999: 3/1, 1: 1/0'],
   ])('blocks, and begins again after it: %s', async (_title, blockDuration, steps) => {
-    const doNotFake = ['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate'] as const;
-    jest.useFakeTimers({ now: 1_900_000_000_000, doNotFake: [...doNotFake] });
-    const storage = new NestStorage({ store: memoryStore({ clock: Date }) });
-    const seen: string[] = [];
-    for (const step of steps.split(', ')) {
-      const afterMs = Number.parseInt(step, 10);
-      jest.setSystemTime(Date.now() + afterMs);
+    const clock = fakeClock();
+    const storage = new NestStorage({ store: memoryStore({ clock }) });
+    const hit = async (): Promise<string> => {
       const { totalHits, timeToBlockExpire } = await storage.increment('key', 1000, 2, blockDuration, 'default');
-      seen.push(`${String(afterMs)}: ${String(totalHits)}/${String(timeToBlockExpire)}`);
-    }
+      return `${String(totalHits)}/${String(timeToBlockExpire)}`;
+    };
 
-    expect(seen.join(', ')).toBe(steps);
+    expect(await play(steps, clock, hit)).toBe(steps);
   });
 
   it('counts keys and throttlers apart', async () => {

@@ -1,6 +1,6 @@
 import { rateLimit, type RateLimitOptions } from '@sluice/express';
 import { listen, type AdapterUnderTest, type App, type Limit, type Route } from '@sluice/testkit/contract';
-import type { Express, Request, RequestHandler, Response } from 'express';
+import type { Express, RequestHandler, Response } from 'express';
 import { frameworks } from './frameworks.ts';
 
 /** Express 5 and 4, as the contract starts them. */
@@ -12,28 +12,25 @@ export const [express5, express4] = frameworks.map(({ version, express }): Adapt
   },
 })) as [AdapterUnderTest, AdapterUnderTest];
 
-function appOf(app: Express, { limits = [], routes, before, trustLoopback, users, methodOverride }: App): Express {
+function appOf(
+  app: Express,
+  { limits = [], routes, before = {}, trustLoopback = false, users = false, methodOverride }: App,
+): Express {
   const limiterOf = (options: Limit): RequestHandler => rateLimit(options as unknown as RateLimitOptions);
-  if (trustLoopback === true) app.set('trust proxy', 'loopback');
-  if (before !== undefined) {
-    app.use((_request, response, next) => {
-      response.set(before);
-      next();
-    });
-  }
-  if (users === true) {
-    app.use((request, _response, next) => {
-      const id = request.get('x-user');
-      if (id !== undefined) Object.assign(request, { user: { id } });
-      next();
-    });
-  }
+  if (trustLoopback) app.set('trust proxy', 'loopback');
+  app.use((request, response, next) => {
+    response.set(before);
+    const id = request.get('x-user');
+    if (users && id !== undefined) Object.assign(request, { user: { id } });
+    next();
+  });
   if (methodOverride === 'before') app.use(overrideMethod);
   for (const limit of limits) app.use(limiterOf(limit));
   if (methodOverride === 'after') app.use(overrideMethod);
   for (const route of routes) {
     const method = route.method.toLowerCase() as 'get';
-    app[method](route.path, ...(route.limit === undefined ? [] : [limiterOf(route.limit)]), handlerOf(route));
+    const limiters = route.limit === undefined ? [] : [limiterOf(route.limit)];
+    app[method](route.path, ...limiters, handlerOf(route));
   }
   return app;
 }
@@ -45,14 +42,12 @@ const overrideMethod: RequestHandler = (request, _response, next) => {
 
 function handlerOf({ handle }: Route): RequestHandler {
   return (request, response, next) => {
-    const { method, headers, rateLimit: info } = request;
-    const body: unknown = (request as Request & { body?: unknown }).body;
     Promise.resolve()
-      .then(() => handle({ method, headers, body, rateLimit: info }))
-      .then((answer) => {
-        response.status(answer.status ?? 200).set(answer.headers ?? {});
-        if (answer.stream === undefined) response.send(answer.body ?? '');
-        else answer.stream.pipe(response);
+      .then(() => handle(request))
+      .then(({ status = 200, headers = {}, body = '', stream }) => {
+        response.status(status).set(headers);
+        if (stream === undefined) response.send(body);
+        else stream.pipe(response);
       })
       .catch(next);
   };

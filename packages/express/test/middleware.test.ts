@@ -1,9 +1,10 @@
-import { expect, it, describe, jest } from '@jest/globals';
+import { expect, it, describe } from '@jest/globals';
 import { RateLimit, createLimiter, fixedWindow, memoryStore, rateLimit } from '@sluice/express';
+import { useServers, useWarnings } from '@sluice/testkit';
 import type { ErrorRequestHandler, NextFunction, Request, RequestHandler, Response } from 'express';
-import request from 'supertest';
 import { frameworks } from './frameworks.ts';
 
+const [serve, warnings] = [useServers(), useWarnings()];
 const policy = fixedWindow({ limit: 4, window: '1h' });
 const ok: RequestHandler = (_request, response) => {
   response.end();
@@ -30,7 +31,7 @@ describe.each(frameworks)('on $version', ({ express }) => {
   ])('%s', async (_title, middleware, count) => {
     const app = express().use(...middleware, express.Router().use(...middleware), ok);
 
-    const { headers } = await request(app).get('/');
+    const { headers } = await (await serve(app)).ask();
 
     expect(headers['ratelimit']?.split(', ')).toHaveLength(count);
   });
@@ -45,20 +46,18 @@ describe.each(frameworks)('on $version', ({ express }) => {
       response.end();
     };
 
-    await request(express().use(handler, onError)).get('/');
+    await (await serve(express().use(handler, onError))).ask();
 
     expect(errors).toEqual([new TypeError('of the user')]);
   });
 });
 
 it('an application that trusts every proxy is warned of', async () => {
-  const emitWarning = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
-
   for (const { express } of frameworks) {
-    await request(express().set('trust proxy', true).use(rateLimit({ policy }), ok)).get('/');
+    await (await serve(express().set('trust proxy', true).use(rateLimit({ policy }), ok))).ask();
   }
 
-  expect(emitWarning.mock.calls).toEqual([
-    [expect.stringContaining('X-Forwarded-For'), expect.objectContaining({ code: 'SLUICE_PROXY_TRUSTS_ALL' })],
+  expect(warnings()).toMatchObject([
+    { code: 'SLUICE_PROXY_TRUSTS_ALL', message: expect.stringContaining('X-Forwarded-For') },
   ]);
 });

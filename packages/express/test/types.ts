@@ -42,9 +42,6 @@ const plans = {
 const minute = { limit: 5, window: '1m' } as const;
 const perUser = byUser((req: Request) => req.account?.id);
 
-/** Keeps the compiler from asking what they are for. */
-function unused(..._values: readonly unknown[]): void {}
-
 /** Never called: the compiler reads it. */
 export function options(app: Application): void {
   app.get(
@@ -103,7 +100,7 @@ export async function limiters(req: Request): Promise<void> {
   await several.limiter.reset(await several.keyFor(req));
   // @ts-expect-error the store and the name are the limiter's
   rateLimit({ limiter: createLimiter({ policy }), name: 'other' });
-  unused(await several.keyFor<KeyByLimit>(req));
+  await several.keyFor<KeyByLimit>(req);
 }
 
 /** Never called: the compiler reads it. */
@@ -114,7 +111,7 @@ export function results(req: Request): void {
   const error = (caught: RateLimitError): [number, Decision | undefined] => [caught.status, caught.decision];
   // @ts-expect-error a request that no limiter has seen has none
   const certain: RateLimitInfo = req.rateLimit;
-  unused(handler, info, wait, error, certain);
+  void [handler, info, wait, error, certain];
 }
 
 /** Never called: the compiler reads it. */

@@ -1,5 +1,6 @@
 import { sluice } from '@sluice/fastify';
-import { describeAdapter, type App, type Limit, type RunningApp } from '@sluice/testkit/contract';
+import { describeAdapter, type App, type Limit, type Listening } from '@sluice/testkit/contract';
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 
@@ -9,7 +10,7 @@ function settings({ trustLoopback = false, methodOverride }: App) {
     trustProxy: trustLoopback ? '127.0.0.1' : false,
     // Fastify routes before any hook runs: there is no other place for a change of the method.
     ...(methodOverride !== undefined && {
-      rewriteUrl: (request: { method?: string; url?: string; headers: SuiteHeaders }) => {
+      rewriteUrl: (request: IncomingMessage) => {
         const given = request.headers['x-http-method-override'];
         if (typeof given === 'string') request.method = given;
         return request.url ?? '/';
@@ -18,12 +19,7 @@ function settings({ trustLoopback = false, methodOverride }: App) {
   };
 }
 
-type SuiteHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
-
-async function run(
-  app: FastifyInstance,
-  { limits = [], routes, before = {}, users = false }: App,
-): Promise<RunningApp> {
+async function run(app: FastifyInstance, { limits = [], routes, before = {}, users = false }: App): Promise<Listening> {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(before);
     const user = request.headers['x-user'];
@@ -41,9 +37,7 @@ async function run(
           ? { onRequest: app.rateLimit(limit as never) }
           : { config: { rateLimit: named(limit) as never } })),
       handler: async (request, reply) => {
-        const { method: asked, headers: fields, body: parsed, rateLimit } = request;
-        const call = { method: asked, headers: fields, body: parsed, rateLimit };
-        const { status = 200, headers = {}, body = '', stream } = await handle(call);
+        const { status = 200, headers = {}, body = '', stream } = await handle(request);
         return reply
           .code(status)
           .headers(headers)

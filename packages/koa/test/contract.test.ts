@@ -1,8 +1,7 @@
 import { createServer as createHttp2Server } from 'node:http2';
-import { json } from 'node:stream/consumers';
 import Router, { type RouterContext } from '@koa/router';
 import { rateLimit } from '@sluice/koa';
-import { describeAdapter, listen, type App, type Call, type Route } from '@sluice/testkit/contract';
+import { describeAdapter, listen, type App, type Route } from '@sluice/testkit/contract';
 import type { Middleware } from 'koa';
 import type Koa from 'koa';
 import { frameworks } from './frameworks.ts';
@@ -10,7 +9,7 @@ import { frameworks } from './frameworks.ts';
 function applicationOf(
   Application: typeof Koa,
   { limits = [], routes, before = {}, trustLoopback = false, users = false, methodOverride }: App,
-): (...exchange: Parameters<ReturnType<Koa['callback']>>) => void {
+): ReturnType<Koa['callback']> {
   const app = new Application();
   app.silent = true; // errors that handlers throw on purpose need not be printed
   app.proxy = trustLoopback;
@@ -27,10 +26,7 @@ function applicationOf(
   for (const route of routes) addRoute(router, route);
   app.use(router.routes());
   app.use(router.allowedMethods());
-  const answer = app.callback();
-  return (request, response) => {
-    void answer(request, response);
-  };
+  return app.callback();
 }
 
 const overrideMethod: Middleware = async (ctx, next) => {
@@ -40,24 +36,14 @@ const overrideMethod: Middleware = async (ctx, next) => {
 
 function addRoute(router: Router, { method, path, limit, handle }: Route): void {
   const limiters = limit === undefined ? [] : [rateLimit(limit as never)];
-  router.register(
-    path,
-    [method],
-    [
-      ...limiters,
-      async (ctx: RouterContext) => {
-        const { status = 200, headers = {}, body = '', stream } = await handle(await callOf(ctx));
-        ctx.status = status;
-        ctx.body = stream ?? body;
-        ctx.set(headers);
-      },
-    ],
-  );
-}
-
-async function callOf(ctx: RouterContext): Promise<Call> {
-  const body: unknown = ctx.is('json') === 'json' ? await json(ctx.req) : undefined;
-  return { method: ctx.method, headers: ctx.headers, body, rateLimit: ctx.state.rateLimit };
+  const handler = async (ctx: RouterContext): Promise<void> => {
+    const { rateLimit } = ctx.state;
+    const { status = 200, headers = {}, body = '', stream } = await handle({ headers: ctx.headers, rateLimit });
+    ctx.status = status;
+    ctx.body = stream ?? body;
+    ctx.set(headers);
+  };
+  router.register(path, [method], [...limiters, handler]);
 }
 
 for (const { version, Koa } of frameworks) {

@@ -1,13 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import Router, { type RouterOptions } from '@koa/router';
 import { byRoute, rateLimit } from '@sluice/koa';
-import { exchange, spellingsOf } from '@sluice/testkit';
+import { exchange, spellingsOf, useServers, useWarnings } from '@sluice/testkit';
 import type Koa from 'koa';
 import type { Middleware } from 'koa';
 // @ts-expect-error -- it has no types
 import untypedMount from 'koa-mount';
 import { frameworks } from './frameworks.ts';
-import { useServers } from './serve.ts';
 
 /** `koa-mount`: takes its path off the request's for whatever stands below. */
 const mount = untypedMount as (path: string, below: Koa | Middleware) => Middleware;
@@ -29,7 +28,7 @@ const changing =
   };
 
 describe.each(frameworks)('byRoute() on $version', ({ version, Koa: Application }) => {
-  const serve = useServers();
+  const [serve, warnings] = [useServers(), useWarnings()];
   const limit = rateLimit({
     ...{ limit: 1000, window: '1h', key: byRoute() },
     onDecision: (_decision, { key, request }) => {
@@ -51,14 +50,6 @@ describe.each(frameworks)('byRoute() on $version', ({ version, Koa: Application 
     return router.routes();
   };
   const list = () => new Router().get('/list', limit, ok).routes();
-
-  let emitWarning: jest.SpiedFunction<typeof process.emitWarning>;
-  beforeEach(() => {
-    emitWarning = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
-  });
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
 
   const onRoutes: Table = {
     'the template of the route, whatever the id and the spelling': [
@@ -186,25 +177,22 @@ describe.each(frameworks)('byRoute() on $version', ({ version, Koa: Application 
   };
 
   it.each(Object.entries({ ...onRoutes, ...ahead }))('is %s', async (_title, [middleware, expected]) => {
-    const { ask } = await serve(appOf(...middleware()));
+    const { ask } = await serve(appOf(...middleware()).callback());
 
-    const keys: Record<string, string | null> = {};
-    for (const asked of Object.keys(expected)) {
-      const [path = '', method = 'get'] = asked.split(' ').reverse();
-      keys[asked] = (await ask(path, { method })).headers.get('x-key');
-    }
+    const keys: Record<string, string | undefined> = {};
+    for (const asked of Object.keys(expected)) keys[asked] = (await ask(asked)).headers['x-key'];
 
     expect(keys).toEqual(expected);
   });
 
   it('warns once of a mount path whose routes are hidden', async () => {
     const path = `/${version.toLowerCase().replace(' ', '-')}`;
-    const { statuses } = await serve(appOf(mount(path, appOf(limit, routed({}, '/:any')))));
+    const { statuses } = await serve(appOf(mount(path, appOf(limit, routed({}, '/:any')))).callback());
 
     await statuses(`${path}/a`, `${path}/b`);
 
-    expect(emitWarning.mock.calls).toEqual([
-      [expect.stringContaining(path), expect.objectContaining({ type: 'SluiceWarning', code: 'SLUICE_ROUTE_UNKNOWN' })],
+    expect(warnings()).toMatchObject([
+      { type: 'SluiceWarning', code: 'SLUICE_ROUTE_UNKNOWN', message: expect.stringContaining(path) },
     ]);
   });
 
@@ -217,7 +205,7 @@ describe.each(frameworks)('byRoute() on $version', ({ version, Koa: Application 
       router.post('/:way/login', isAhead ? pass : once, (ctx) => {
         calls.push(ctx.url);
       });
-      const { port } = await serve(appOf(isAhead ? once : pass, router.routes()));
+      const { port } = await serve(appOf(isAhead ? once : pass, router.routes()).callback());
 
       for (const [i, target] of spellingsOf('/login').entries()) {
         const bytes = `POST /auth/${String(i)}${target} HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;

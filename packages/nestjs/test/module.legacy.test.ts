@@ -12,6 +12,7 @@ import {
 } from '@sluice/nestjs';
 import { platforms, untilTestEnds, type RootModule } from './serve.ts';
 
+const serve = untilTestEnds();
 const policy = fixedWindow({ limit: 1, window: '1h' });
 
 @Controller()
@@ -41,16 +42,14 @@ class Limits implements RateLimitOptionsFactory {
 class Configuration {}
 
 describe.each(platforms)('RateLimitModule on %s', (platform) => {
-  const serve = untilTestEnds();
-
   it('without a limit only says what decorators inherit', async () => {
     const store = memoryStore();
-    const { fetch } = await serve(platform, rootOf(RateLimitModule.forRoot({ store, headers: 'draft-7' })));
+    const { ask } = await serve(platform, rootOf(RateLimitModule.forRoot({ store, headers: 'draft-7' })));
 
-    const [free, limited] = [await fetch('/page'), await fetch('/orders')];
+    const [free, limited] = [await ask('/page'), await ask('/orders')];
 
-    expect(free.headers.get('ratelimit')).toBeNull();
-    expect(limited.headers.get('ratelimit')).toMatch(/^limit=1, remaining=0, reset=\d+$/);
+    expect(free.headers['ratelimit']).toBeUndefined();
+    expect(limited.headers['ratelimit']).toMatch(/^limit=1, remaining=0, reset=\d+$/);
     expect(() => createLimiter({ name: 'Pages.orders', policy, store })).toThrow('already has a limiter named');
   });
 
@@ -69,7 +68,7 @@ describe.each(platforms)('RateLimitModule on %s', (platform) => {
   ])('takes options from %s', async (_way, limits) => {
     const { statuses } = await serve(platform, rootOf(limits));
 
-    expect(await statuses('/page', 2)).toEqual([200, 429]);
+    expect(await statuses('/page', '/page')).toEqual([200, 429]);
   });
 
   it('gives its names back when the application closes', async () => {
@@ -80,13 +79,11 @@ describe.each(platforms)('RateLimitModule on %s', (platform) => {
 
     const second = await serve(platform, root);
 
-    expect(await second.statuses('/orders', 1)).toEqual([200]);
+    expect(await second.statuses('/orders')).toEqual([200]);
   });
 });
 
 describe('RateLimitModule', () => {
-  const serve = untilTestEnds();
-
   it.each<[string, () => DynamicModule]>([
     ['RateLimitModule.forRoot() takes an object', () => RateLimitModule.forRoot([{ limit: 5, ttl: 60_000 }] as never)],
     ['RateLimitModule.forRoot() takes an object', () => RateLimitModule.forRoot(null as never)],

@@ -1,10 +1,10 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach } from '@jest/globals';
 import { Module, type INestApplication, type ModuleMetadata } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { newClient, useClosing, type HttpClient } from '@sluice/testkit';
 
 export type Platform = 'Express' | 'Fastify';
 export const platforms: readonly Platform[] = ['Express', 'Fastify'];
@@ -18,15 +18,11 @@ interface Prepared {
   readonly trustLoopback?: boolean;
   /** Speak HTTP/2, without TLS. Fastify alone can. */
   readonly http2?: boolean;
-  readonly prepare?: (app: INestApplication) => void;
+  readonly prepare?: (app: INestApplication) => unknown;
 }
 
-export interface Served {
+export interface Served extends HttpClient {
   readonly app: INestApplication;
-  readonly port: number;
-  readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
-  /** The statuses of requests for a path, one after the other. */
-  readonly statuses: (path: string, count: number) => Promise<number[]>;
   readonly close: () => Promise<void>;
 }
 
@@ -59,17 +55,9 @@ export async function serve(
     throw error;
   }
   const server = app.getHttpServer();
-  const { port } = server.address() as AddressInfo;
-  const ask = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${String(port)}${path}`, init);
   return {
+    ...newClient((server.address() as AddressInfo).port),
     app,
-    port,
-    fetch: ask,
-    async statuses(path, count) {
-      const statuses = [];
-      for (let i = 0; i < count; i++) statuses.push((await ask(path)).status);
-      return statuses;
-    },
     async close() {
       // Of HTTP/1; those of HTTP/2 Fastify ends by itself.
       (server as Partial<Server>).closeAllConnections?.();
@@ -78,16 +66,8 @@ export async function serve(
   };
 }
 
-/** {@link serve}, until the test ends. To be called inside `describe`, or at the top of a file. */
+/** {@link serve}, until the test ends. */
 export function untilTestEnds(): typeof serve {
-  const running = new Set<Served>();
-  afterEach(async () => {
-    await Promise.all([...running].map((served) => served.close()));
-    running.clear();
-  });
-  return async (...args) => {
-    const served = await serve(...args);
-    running.add(served);
-    return served;
-  };
+  const closing = useClosing();
+  return async (...args) => closing(await serve(...args));
 }

@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable, type ExecutionContext } from '@nestjs/common';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import {
@@ -17,25 +16,12 @@ import {
   type RateLimitScopeOptions,
   type RateLimits,
 } from '@sluice/nestjs';
+import type { Request, Response } from 'express';
 
 // What this file says is checked by the compiler: it must compile, and what is marked must not.
 
 type FastifyRequest = Parameters<FastifyAdapter['getRequestMethod']>[0];
 type FastifyReply = Extract<Parameters<FastifyAdapter['isHeadersSent']>[0], { code: unknown }>;
-
-/** Of Express's types, what the tests need: they build on this namespace. */
-interface Request extends Express.Request, IncomingMessage {
-  readonly ip: string | undefined;
-  readonly account?: { readonly id: string };
-  method: string;
-  url: string;
-}
-interface Response extends ServerResponse {
-  status(code: number): this;
-  header(name: string, value: string): this;
-  send(body: unknown): this;
-  json(body: unknown): this;
-}
 
 /** As an application declares what it leaves on its requests. */
 declare module '@sluice/nestjs' {
@@ -59,7 +45,7 @@ export function options(): void {
   // All that a platform has, by its name or by that of a parameter.
   RateLimit<Request, Response>({
     policy,
-    key: (request) => request.account?.id,
+    key: (request) => request.get('x-account'),
     onDenied: (_request, response) => response.json({}),
   });
   RateLimit<FastifyRequest, FastifyReply>({ policy, key: (request) => request.routeOptions.url });

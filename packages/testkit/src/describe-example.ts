@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ExampleProcess } from './example-process.ts';
+import { newClient, type HttpAnswer } from './http-client.ts';
 import { open, received } from './raw-http.ts';
 import { useRedis, type RunningRedis } from './use-redis.ts';
 
@@ -10,17 +11,11 @@ const FREE_LIMIT = 10;
 
 const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
 
-interface Sent {
-  readonly method?: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
+interface Answer extends Omit<HttpAnswer, 'body'> {
   readonly body: Readonly<Record<string, unknown>>;
 }
+
+type Headers = Readonly<Record<string, string>>;
 
 let clients = 0;
 
@@ -33,34 +28,31 @@ class ExampleClient {
     this.#port = port;
   }
 
-  async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
-    return this.#send(path, { headers });
+  async get(path: string, headers?: Headers): Promise<Answer> {
+    return this.#ask(path, headers);
   }
 
   /** The statuses of this many requests, one after another. */
-  async statuses(count: number, path: string, headers?: Readonly<Record<string, string>>): Promise<number[]> {
+  async statuses(count: number, path: string, headers?: Headers): Promise<number[]> {
     const seen = [];
     for (let i = 0; i < count; i++) seen.push((await this.get(path, headers)).status);
     return seen;
   }
 
   async logIn(user: string, password: string = getPassword(user)): Promise<Answer> {
-    const headers = { 'content-type': 'application/json' };
-    return this.#send('/login', { method: 'POST', headers, body: JSON.stringify({ user, password }) });
+    return this.#ask('POST /login', { 'content-type': 'application/json' }, JSON.stringify({ user, password }));
   }
 
   /** Logs in. Resolves to the headers of later requests. */
-  async authorization(user: string): Promise<Readonly<Record<string, string>>> {
+  async authorization(user: string): Promise<Headers> {
     return { authorization: `Bearer ${String((await this.logIn(user)).body['token'])}` };
   }
 
-  async #send(path: string, { headers, ...init }: Sent): Promise<Answer> {
+  async #ask(asked: string, headers: Headers = {}, body = ''): Promise<Answer> {
     const forwarded = [headers['x-forwarded-for'] ?? [], this.address].flat().join(', ');
-    const answer = await fetch(`http://127.0.0.1:${String(this.#port)}${path}`, {
-      ...init,
-      headers: { ...headers, 'x-forwarded-for': forwarded },
-    });
-    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Answer['body'] };
+    const sent = { headers: { ...headers, 'x-forwarded-for': forwarded }, body };
+    const answer = await newClient(this.#port).ask(asked, sent);
+    return { ...answer, body: JSON.parse(answer.body) as Answer['body'] };
   }
 }
 
@@ -95,7 +87,7 @@ export function describeExample(main: URL): void {
 
       expect(atLast.map(({ status }) => status)).toEqual([404, 200, 429]);
       expect(atLast.map(({ body }) => body['violated-policies'])).toEqual([undefined, undefined, ['service']]);
-      expect(atLast[2]?.headers.get('retry-after')).toMatch(/^\d+$/);
+      expect(atLast[2]?.headers['retry-after']).toMatch(/^\d+$/);
       expect((await quiet.get('/')).body).toEqual({ address: quiet.address, left: SERVICE_LIMIT - 1 });
     });
 
@@ -136,7 +128,7 @@ export function describeExample(main: URL): void {
       expect(await atWork.statuses(2, '/orders', ann)).toEqual([200, 429]);
       expect((await atHome.get('/orders', ann)).body['violated-policies']).toEqual(['free']);
       expect(await atWork.statuses(2 * FREE_LIMIT, '/orders', bob)).toEqual(times(2 * FREE_LIMIT, 200));
-      expect((await atWork.get('/orders', bob)).headers.get('ratelimit-policy')).toContain('"paid";q=100;w=60');
+      expect((await atWork.get('/orders', bob)).headers['ratelimit-policy']).toContain('"paid";q=100;w=60');
     });
 
     it('answers pending requests on SIGTERM, ends by itself, and has printed no warnings', async () => {

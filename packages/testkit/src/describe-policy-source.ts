@@ -1,8 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow, memoryStore, silenceWarnings, type Limiter, type Policy } from '@sluice/core';
 import { createPolicies, managed, type Policies, type PolicySource } from '@sluice/core/managed';
 import { ExampleProcess } from './example-process.ts';
 import { until } from './until.ts';
+import { useClosing } from './use-closing.ts';
 
 /** A server that keeps policies. */
 export interface PolicyServer {
@@ -37,34 +38,26 @@ export function describePolicySource<Server extends PolicyServer>(name: string, 
   if (example.start === undefined) console.warn(`There is no ${name} on this machine: its tests are left out.`);
   (example.start === undefined ? describe.skip : describe)(`policies in ${name}`, () => {
     let server: Server;
-    let closing: (() => unknown)[] = [];
+    const closing = useClosing();
     beforeAll(async () => {
       server = await (example.start as () => Promise<Server>)();
     }, 60_000);
     beforeEach(async () => {
       await server.clear();
     });
-    afterEach(async () => {
-      for (const close of closing.splice(0).reverse()) await close();
-      closing = [];
-    });
     afterAll(() => server.stop());
 
     async function newPolicies(): Promise<Policies> {
       const opened = await example.open(server);
       const policies = createPolicies(opened.source);
-      closing.push(
-        () => opened.close?.(),
-        () => policies.close(),
-      );
-      return policies;
+      closing(() => opened.close?.());
+      return closing(policies);
     }
 
     async function newLimiter(): Promise<Limiter> {
       const options = { policy: managed('orders'), app: 'shop', policies: await newPolicies(), timeoutMs: 60_000 };
       const limiter = createLimiter({ ...options, store: memoryStore(), onStoreError: 'throw' });
-      closing.push(() => limiter.close());
-      return limiter;
+      return closing(limiter);
     }
 
     it('are put, read, listed and removed, by every process', async () => {
@@ -132,7 +125,7 @@ export function describePolicySource<Server extends PolicyServer>(name: string, 
         return program.stdout;
       };
       const service = run('main.js');
-      closing.push(() => {
+      closing(() => {
         service.stop();
       });
       const url = `http://127.0.0.1:${String(await service.listens())}/orders`;

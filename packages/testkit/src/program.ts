@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess, type ChildProcessByStdio, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -24,9 +25,26 @@ export function findProgram(name: string, ...others: readonly string[]): string 
 
 /** A started program. It ends with this process at the latest. */
 export interface RunningProgram {
+  /** Changes with a restart. */
   readonly pid: number;
-  /** Ends it, even while it is stopped by SIGSTOP, and resolves when it has ended. Default: SIGKILL. */
-  kill(signal?: NodeJS.Signals): Promise<void>;
+  /** Ends it, even while it is stopped by SIGSTOP, and resolves when it has ended. */
+  readonly kill: (signal?: NodeJS.Signals) => Promise<void>;
+  /** Starts it again, with further arguments this time. Kills it first if it still runs. */
+  readonly restart: (more?: readonly string[], isReady?: () => unknown) => Promise<void>;
+  /** Ends it, and removes its folder. */
+  readonly stop: () => Promise<void>;
+}
+
+interface ProgramOptions extends SpawnOptions {
+  /** Where it keeps its files. */
+  readonly folder?: string;
+  /** What usually ends it. Default: SIGKILL. */
+  readonly endsBy?: NodeJS.Signals;
+}
+
+/** A new, empty folder for a program. */
+export function newFolder(name: string): string {
+  return mkdtempSync(join(tmpdir(), `sluice-${name}-`));
 }
 
 const running = new Set<ChildProcess>();
@@ -55,25 +73,43 @@ export async function startProgram(
   path: string,
   args: readonly string[],
   isReady: () => unknown,
-  options: SpawnOptions = {},
+  { folder, endsBy = 'SIGKILL', ...options }: ProgramOptions = {},
 ): Promise<RunningProgram> {
-  const child = spawnTied(path, args, options);
-  let isEnded = false;
-  const ended = once(child, 'exit').finally(() => (isEnded = true));
-  ended.catch(() => undefined); // it does not start: what waits for it says so
-  let log = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (log += text.toString()));
-  const hasEnded = (): boolean => isEnded;
-  const kill = async (signal: NodeJS.Signals = 'SIGKILL'): Promise<void> => {
-    child.kill(signal);
-    if (!hasEnded()) await ended;
+  let child: ChildProcess | undefined;
+  let ended: Promise<unknown> = Promise.resolve();
+  const kill = async (signal = endsBy): Promise<void> => {
+    child?.kill(signal);
+    await ended;
+  };
+  const stop = async (): Promise<void> => {
+    await kill();
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  };
+  const restart = async (more: readonly string[] = [], isReadyNow = isReady): Promise<void> => {
+    await kill();
+    const started = spawnTied(path, [...args, ...more], options);
+    let [isEnded, log] = [false, ''];
+    const end = (): void => {
+      isEnded = true;
+    };
+    child = started;
+    ended = once(started, 'exit').then(end, end); // if it does not start, what waits for it says so
+    for (const stream of [started.stdout, started.stderr])
+      stream.on('data', (text: Buffer) => (log += text.toString()));
+    const hasEnded = (): boolean => isEnded;
+    await until(`${path} is ready`, async () => hasEnded() || (await isReadyNow()) !== false);
+    if (hasEnded()) throw new Error(`${path} has ended:\n${log}`);
   };
   try {
-    await until(`${path} is ready`, async () => hasEnded() || (await isReady()) !== false);
+    await restart();
   } catch (error) {
-    await kill();
+    await stop();
     throw error;
   }
-  if (child.pid === undefined || hasEnded()) throw new Error(`${path} has ended:\n${log}`);
-  return { pid: child.pid, kill };
+  return {
+    get pid() {
+      return child?.pid as number;
+    },
+    ...{ kill, restart, stop },
+  };
 }

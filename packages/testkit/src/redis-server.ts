@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { freePort } from './free-port.ts';
 import { leastPrivilege, STORE_USER } from './least-privilege.ts';
-import { findProgram, startProgram, type RunningProgram } from './program.ts';
+import { findProgram, newFolder, startProgram, type RunningProgram } from './program.ts';
 import { tlsFixture } from './tls-fixture.ts';
 
 /** A Redis server of one test file, on a private port of the loopback. */
-export interface RedisServer {
+export interface RedisServer extends Omit<RunningProgram, 'restart'> {
   readonly host: '127.0.0.1';
   readonly port: number;
   /** As the default user, with all rights. */
@@ -18,21 +17,15 @@ export interface RedisServer {
    * As a user with {@link leastPrivilege} on `sluice:*`: for the stores under test.
    */
   readonly storeUrl: string;
-  /** Changes with a restart. */
-  readonly pid: number;
   /** Stops it (SIGSTOP): connections stay open, without replies. */
   pause(): void;
   /** Lets it continue, with the commands sent meanwhile. */
   resume(): void;
-  /** Kill -9. It can be started again. */
-  kill(): Promise<void>;
   /**
    * Starts it again on the same port with the same arguments, killing it first if it still runs. It is then empty,
    * unless its arguments or files preserve data.
    */
   restart(options?: RestartOptions): Promise<void>;
-  /** Ends it by its process id, in any state. */
-  stop(): Promise<void>;
 }
 
 export interface RestartOptions {
@@ -47,29 +40,16 @@ export interface RedisServerOptions {
   tls?: boolean;
 }
 
-const ATTEMPTS = 5;
-
 /**
  * Starts a real server, without persistence, and waits until it answers. It ends with this process at the latest.
  *
  * @param args - Further arguments, such as `['--maxmemory', '10mb']`.
  */
-export async function startRedis(args: readonly string[] = [], options: RedisServerOptions = {}): Promise<RedisServer> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await startOn(await freePort(), args, options);
-    } catch (error) {
-      if (attempt === ATTEMPTS) throw error; // another process can take the port between the check and the start
-    }
-  }
-}
-
-async function startOn(
-  port: number,
-  args: readonly string[],
-  { tls = false }: RedisServerOptions,
+export async function startRedis(
+  args: readonly string[] = [],
+  { tls = false }: RedisServerOptions = {},
 ): Promise<RedisServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-redis-'));
+  const [port, folder] = [await freePort(), newFolder('redis')];
   const config = join(folder, 'users.conf'); // users cannot be given as arguments
   const { name, password, keys } = STORE_USER;
   const rights = args.includes('--cluster-enabled') ? leastPrivilege.cluster : leastPrivilege.server;
@@ -80,41 +60,22 @@ async function startOn(
     ...['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder],
     ...args,
   ];
-  const forget = (): void => {
-    rmSync(folder, { recursive: true, force: true });
-  };
-  let server: RunningProgram;
-  try {
-    server = await startServer(all, port, { tls });
-  } catch (error) {
-    forget();
-    throw error;
-  }
+  const server = await startServer(all, port, folder, tls);
+  const { restart } = server;
+  const at = `127.0.0.1:${String(port)}`;
   const scheme = tls ? 'rediss' : 'redis';
-  return {
-    host: '127.0.0.1',
-    port,
-    url: `${scheme}://127.0.0.1:${String(port)}`,
-    storeUrl: `${scheme}://${name}:${password}@127.0.0.1:${String(port)}`,
-    get pid() {
-      return server.pid;
-    },
+  return Object.assign(server, {
+    ...{ host: '127.0.0.1' as const, port },
+    url: `${scheme}://${at}`,
+    storeUrl: `${scheme}://${name}:${password}@${at}`,
     pause() {
       process.kill(server.pid, 'SIGSTOP');
     },
     resume() {
       process.kill(server.pid, 'SIGCONT');
     },
-    kill: () => server.kill(),
-    async restart({ args: more = [], until = '+PONG' } = {}) {
-      await server.kill();
-      server = await startServer([...all, ...more], port, { tls, reply: until });
-    },
-    async stop() {
-      await server.kill();
-      forget();
-    },
-  };
+    restart: ({ args: more, until = '+PONG' }: RestartOptions = {}) => restart(more, () => answers(until, port, tls)),
+  });
 }
 
 const TLS = [
@@ -122,24 +83,26 @@ const TLS = [
   ...['--tls-ca-cert-file', tlsFixture.caFile, '--tls-auth-clients', 'no'],
 ];
 
-/** Starts a server or Sentinel process, and waits until it replies to PING with this. */
+/** Starts a server or Sentinel process, and waits until it replies to PING. */
 export async function startServer(
   args: readonly string[],
   port: number,
-  { tls = false, reply = '+PONG' }: { readonly tls?: boolean; readonly reply?: string } = {},
+  folder: string,
+  tls = false,
 ): Promise<RunningProgram> {
   const path = findProgram('redis-server', 'valkey-server');
   if (path === undefined)
     throw new Error('no redis-server or valkey-server: run `node scripts/setup/test-tools.mjs`, or set REDIS_SERVER');
-  return startProgram(path, args, async () => (await replyToPing(port, tls)).startsWith(reply));
+  return startProgram(path, args, () => answers('+PONG', port, tls), { folder });
 }
 
-async function replyToPing(port: number, tls: boolean): Promise<string> {
+/** Whether the reply to PING begins with this. */
+async function answers(expected: string, port: number, tls: boolean): Promise<boolean> {
   const socket = tls
     ? connectTls({ port, host: '127.0.0.1', ca: tlsFixture.ca })
     : connect({ port, host: '127.0.0.1' });
   socket.setTimeout(5_000, () => socket.destroy());
   socket.write('PING\r\n');
-  for await (const reply of socket) return String(reply);
-  return '';
+  for await (const reply of socket) return String(reply).startsWith(expected);
+  return false;
 }

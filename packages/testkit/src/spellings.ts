@@ -1,5 +1,3 @@
-import fc from 'fast-check';
-
 /** Spellings of a path, the plain one first: each framework decides which of them name the same resource. */
 export function spellingsOf(path: string): readonly string[] {
   const name = path.slice(1);
@@ -15,35 +13,3 @@ export function spellingsOf(path: string): readonly string[] {
     ...[`${path}\\`, `${path}&`, `${path}*`],
   ];
 }
-
-/** Spellings of the IPv4 address of four octets. */
-function spellIpv4(a: number, b: number, c: number, d: number): string[] {
-  const hex = (high: number, low: number): string => (high * 256 + low).toString(16);
-  const text = [a, b, c, d].join('.');
-  return [
-    ...[text, `::ffff:${text}`, `::FFFF:${text}`, `::ffff:${hex(a, b)}:${hex(c, d)}`],
-    ...[`0:0:0:0:0:ffff:${hex(a, b)}:${hex(c, d)}`, `0000:0000:0000:0000:0000:FFFF:${text}`, `64:ff9b::${text}`],
-    ...[`64:ff9b::${hex(a, b)}:${hex(c, d)}`, `${text}:4711`, `[::ffff:${text}]:4711`],
-  ];
-}
-
-/** Spellings of the IPv6 address of eight groups. */
-function spellIpv6(groups: readonly number[]): string[] {
-  const plain = groups.map((group) => group.toString(16)).join(':');
-  const compressed = new URL(`http://[${plain}]`).hostname.slice(1, -1);
-  const padded = groups.map((group) => group.toString(16).padStart(4, '0')).join(':');
-  return [plain, compressed, plain.toUpperCase(), padded, `[${compressed}]`, `[${plain}]:4711`, `${compressed}%eth0`];
-}
-
-/** Spellings of any public IPv4 address; the machine's own addresses are proxies in tests. */
-export const ipv4Spellings: fc.Arbitrary<string[]> = fc
-  .tuple(fc.integer({ min: 1, max: 126 }), fc.nat(255), fc.nat(255), fc.nat(255))
-  .map((octets) => spellIpv4(...octets));
-
-/** Spellings of any public IPv6 address. */
-export const ipv6Spellings: fc.Arbitrary<string[]> = fc
-  .tuple(
-    fc.integer({ min: 0x2000, max: 0x3fff }),
-    fc.array(fc.oneof(fc.constant(0), fc.nat(0xffff)), { minLength: 7, maxLength: 7 }),
-  )
-  .map(([first, rest]) => spellIpv6([first, ...rest]));

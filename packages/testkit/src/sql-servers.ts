@@ -1,20 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { chownSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chownSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { createConnection } from 'mysql2/promise';
 import pg from 'pg';
 import { freePort } from './free-port.ts';
-import { findProgram, startProgram, type RunningProgram } from './program.ts';
+import { findProgram, newFolder, startProgram, type RunningProgram } from './program.ts';
 
 /** A database for one test file, on a free loopback port. */
-export interface SqlServer {
+export interface SqlServer extends Omit<RunningProgram, 'pid'> {
   readonly url: string;
   query(statement: string): Promise<unknown>;
-  kill(): Promise<void>;
-  /** On the same port, with the same data. */
-  restart(): Promise<void>;
-  stop(): Promise<void>;
 }
 
 /** Neither runs as root. */
@@ -43,7 +38,8 @@ async function startPostgres(path: string): Promise<SqlServer> {
     return client.query(statement).finally(() => client.end());
   };
   // SIGQUIT also ends the processes of connections.
-  return run({ path, args, folder, signal: 'SIGQUIT', url, query, ready: () => query('select 1') });
+  const options = { folder, cwd: folder, endsBy: 'SIGQUIT', ...asUser } as const;
+  return { url, query, ...(await startProgram(path, args, () => query('select 1'), options)) };
 }
 
 async function startMariadb(path: string): Promise<SqlServer> {
@@ -70,11 +66,11 @@ async function startMariadb(path: string): Promise<SqlServer> {
   };
   const query = (statement: string): Promise<unknown> => queryAt(url, statement);
   const ready = (): Promise<unknown> => queryAt(withoutDatabase, 'create database if not exists sluice');
-  return run({ path, args, folder, signal: 'SIGKILL', url, query, ready });
+  return { url, query, ...(await startProgram(path, args, ready, { folder, cwd: folder, ...asUser })) };
 }
 
 function emptyFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-sql-'));
+  const folder = newFolder('sql');
   if (asUser.uid !== undefined) chownSync(folder, asUser.uid, asUser.gid);
   return folder;
 }
@@ -82,27 +78,4 @@ function emptyFolder(): string {
 function prepare(cwd: string, path: string, args: readonly string[], input = ''): void {
   const { status, stderr } = spawnSync(path, args, { cwd, input, encoding: 'utf8', ...asUser });
   if (status !== 0) throw new Error(stderr);
-}
-
-interface Database extends Pick<SqlServer, 'url' | 'query'> {
-  readonly path: string;
-  readonly args: readonly string[];
-  readonly folder: string;
-  /** What ends it. */
-  readonly signal: NodeJS.Signals;
-  readonly ready: () => Promise<unknown>;
-}
-
-async function run({ path, args, folder, signal, url, query, ready }: Database): Promise<SqlServer> {
-  let program: RunningProgram | undefined;
-  const kill = async (): Promise<void> => program?.kill(signal);
-  const restart = async (): Promise<void> => {
-    program = await startProgram(path, args, ready, { cwd: folder, ...asUser });
-  };
-  const stop = async (): Promise<void> => {
-    await kill();
-    rmSync(folder, { recursive: true, force: true });
-  };
-  await restart();
-  return { url, query, kill, restart, stop };
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
+import { gate, type Gate } from './gate.ts';
 
 interface Address {
   readonly host: string;
@@ -17,7 +18,7 @@ export class TcpProxy {
   readonly #pairs = new Set<{ readonly client: Socket; readonly server: Socket }>();
   readonly #listener;
   #delayMs = 0;
-  #hanging: { readonly ended: Promise<void>; readonly end: () => void } | undefined;
+  #hanging: Gate | undefined;
 
   constructor(port: number, target: Address) {
     this.port = port;
@@ -69,16 +70,13 @@ export class TcpProxy {
 
   /** Forwards nothing in either direction, on new and old connections; keeps the data sent meanwhile. */
   hang(): void {
-    if (this.#hanging !== undefined) return;
-    let end = (): void => undefined;
-    const ended = new Promise<void>((resolve) => (end = resolve));
-    this.#hanging = { ended, end };
+    this.#hanging ??= gate();
   }
 
   /** Ends delays and hanging (forwards the kept data), and accepts new connections. Cut connections stay cut. */
   async heal(): Promise<void> {
     this.#delayMs = 0;
-    this.#hanging?.end();
+    this.#hanging?.open();
     this.#hanging = undefined;
     if (this.#listener.listening) return;
     this.#listener.listen(this.port, this.host);
@@ -89,7 +87,7 @@ export class TcpProxy {
   close(): void {
     this.deny();
     this.cut();
-    this.#hanging?.end();
+    this.#hanging?.open();
   }
 
   /** Forwards the data of one side, in order. */
@@ -98,7 +96,7 @@ export class TcpProxy {
     const inTurn = (act: () => unknown): void => {
       const dueAt = performance.now() + this.#delayMs;
       last = last.then(async () => {
-        await this.#hanging?.ended;
+        await this.#hanging?.opened;
         const wait = dueAt - performance.now();
         if (wait > 0) await sleep(wait, undefined, { ref: false });
         act();

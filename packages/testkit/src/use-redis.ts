@@ -13,28 +13,16 @@ export interface RunningRedis {
 
 /** Starts a server before the tests of the file, or block, that calls this, and ends it after them. */
 export function useRedis(args: readonly string[] = []): RunningRedis {
-  let server: RedisServer | undefined;
-  let client: Redis | undefined;
-  let admin: Redis | undefined;
+  const running: { -readonly [Name in keyof RunningRedis]?: RunningRedis[Name] } = {};
   beforeAll(async () => {
-    server = await startRedis(args);
-    client = new Redis(server.storeUrl);
-    admin = new Redis(server.url);
+    running.server = await startRedis(args);
+    running.client = new Redis(running.server.storeUrl);
+    running.admin = new Redis(running.server.url);
   });
   afterAll(async () => {
-    client?.disconnect();
-    admin?.disconnect();
-    await server?.stop();
+    running.client?.disconnect();
+    running.admin?.disconnect();
+    await running.server?.stop();
   });
-  return {
-    get client() {
-      return client as Redis;
-    },
-    get admin() {
-      return admin as Redis;
-    },
-    get server() {
-      return server as RedisServer;
-    },
-  };
+  return running as RunningRedis;
 }

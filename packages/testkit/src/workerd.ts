@@ -1,12 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 // @ts-expect-error -- it has no types
 import workerdPackage from 'workerd';
 import { freePort } from './free-port.ts';
-import { startProgram } from './program.ts';
+import { newFolder, startProgram } from './program.ts';
 
 /** The runtime of Cloudflare Workers. */
 export interface Workerd {
@@ -16,7 +15,7 @@ export interface Workerd {
 
 /** Starts a Worker, whose binding LIMITS refers to the objects of its class SluiceObject. It answers a GET with 200. */
 export async function startWorkerd(entryPoint: URL): Promise<Workerd> {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-workerd-'));
+  const folder = newFolder('workerd');
   const url = `127.0.0.1:${String(await freePort())}`;
   await build({
     entryPoints: [fileURLToPath(entryPoint)],
@@ -44,12 +43,6 @@ const config :Workerd.Config = (
   );
   const path = (workerdPackage as { readonly default: string }).default;
   const isReady = async (): Promise<boolean> => (await fetch(`http://${url}`)).ok;
-  const workerd = await startProgram(path, ['serve', config], isReady);
-  return {
-    url: `http://${url}`,
-    async stop() {
-      await workerd.kill();
-      rmSync(folder, { recursive: true });
-    },
-  };
+  const workerd = await startProgram(path, ['serve', config], isReady, { folder });
+  return { url: `http://${url}`, stop: workerd.stop };
 }

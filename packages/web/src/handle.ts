@@ -1,7 +1,7 @@
-import { mapMaybe, type Plan } from '@sluice/core/http';
+import { mapMaybe, type Plan, type RequestLimiter } from '@sluice/core/http';
 import { shown } from '@sluice/core/spi';
 import { addFields } from './add-fields.ts';
-import { deny } from './deny.ts';
+import { deny, type Glue } from './deny.ts';
 import type { Exchange } from './exchange.ts';
 import type { Limits } from './options.ts';
 import { isResponse } from './responses.ts';
@@ -9,24 +9,34 @@ import { isResponse } from './responses.ts';
 /** Any fetch handler. */
 export type Handler = (...args: readonly [Request, ...unknown[]]) => unknown;
 
-/** A handler with limits. Returns a promise only if the decision or the handler returns one. */
-export function limitHandler(handler: Handler, { requests, maker, open }: Limits): Handler {
+/** A handler with limits. */
+export function limitHandler(handler: Handler, { requests, glue, open }: Limits): Handler {
   return (request, ...context) => {
     checkRequest(request);
-    const exchange = open(request, context, true);
-    if (requests.followsResponses) exchange.watch();
-    const proceed = (plan: Plan): unknown => {
-      if (plan.info !== undefined) request.rateLimit = plan.info;
-      if (plan.denial !== undefined || plan.isGone) return deny(exchange, plan, maker);
-      return mapMaybe(handler(request, ...context), (result) => withFields(result, plan));
-    };
-    try {
-      const ended = mapMaybe(mapMaybe(requests.plan(request, exchange), proceed), (result) => end(result, exchange));
-      return ended instanceof Promise ? ended.catch((error: unknown) => fail(error, exchange)) : ended;
-    } catch (error) {
-      return fail(error, exchange);
-    }
+    return limitExchange(open(request, context, true), requests, glue, () => handler(request, ...context));
   };
+}
+
+/** What a handler returns, with header fields, or the denial. A promise only if the decision or the handler returns one. */
+export function limitExchange<Req extends object>(
+  exchange: Exchange<Req>,
+  requests: RequestLimiter,
+  glue: Glue<Req>,
+  handle: (plan: Plan) => unknown,
+): unknown {
+  const { request } = exchange;
+  if (requests.followsResponses) exchange.watch();
+  const proceed = (plan: Plan): unknown => {
+    if (plan.info !== undefined) glue.record(request, plan.info);
+    if (plan.denial !== undefined || plan.isGone) return deny(exchange, plan, glue);
+    return mapMaybe(handle(plan), (result) => withFields(result, plan));
+  };
+  try {
+    const ended = mapMaybe(mapMaybe(requests.plan(request, exchange), proceed), (result) => end(result, exchange));
+    return ended instanceof Promise ? ended.catch((error: unknown) => fail(error, exchange)) : ended;
+  } catch (error) {
+    return fail(error, exchange);
+  }
 }
 
 /** @throws TypeError for anything but a `Request`, such as a `node:http` request. */

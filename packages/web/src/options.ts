@@ -2,14 +2,22 @@ import { PolicyError } from '@sluice/core';
 import {
   limitRequests,
   readUserId,
+  type RateLimitInfo,
   type RateLimitOptions as NeutralOptions,
   type RequestLimiter,
 } from '@sluice/core/http';
 import { parseAddress, type AddressOption } from './addresses.ts';
-import type { ResponseMaker } from './deny.ts';
+import type { Glue } from './deny.ts';
 import { Exchange } from './exchange.ts';
 import { frameworkFor } from './framework.ts';
 import { makeFindRoute } from './routes.ts';
+
+declare global {
+  interface Request {
+    /** The key and the decision, once a limiter has seen the request. */
+    rateLimit?: RateLimitInfo;
+  }
+}
 
 type FieldsOfDenial = Readonly<Record<string, string>> | Headers;
 
@@ -34,7 +42,7 @@ export type RateLimitOptions<Req extends Request = Request> = NeutralOptions<Req
 /** The checked limits of one `rateLimit(options)`. */
 export interface Limits {
   readonly requests: RequestLimiter;
-  readonly maker: ResponseMaker<Request>;
+  readonly glue: Glue<Request>;
   /** Opens an exchange, in which a handler may run. */
   readonly open: (request: Request, context: readonly unknown[], runs: boolean) => Exchange<Request>;
 }
@@ -57,12 +65,15 @@ export function parse(options: RateLimitOptions): Limits {
     source,
     (request) => Exchange.of(request) ?? open(request, [], false),
   );
-  return { requests: limitRequests(options, framework, OWN_OPTIONS), maker: makeResponseMaker(deniedHeaders), open };
+  return { requests: limitRequests(options, framework, OWN_OPTIONS), glue: makeGlue(deniedHeaders), open };
 }
 
-function makeResponseMaker(deniedHeaders: RateLimitOptions['deniedHeaders']): ResponseMaker<Request> {
+function makeGlue(deniedHeaders: RateLimitOptions['deniedHeaders']): Glue<Request> {
   const given = typeof deniedHeaders === 'function' ? deniedHeaders : readHeaders(deniedHeaders);
   return {
+    record(request, info) {
+      request.rateLimit = info;
+    },
     make(request, body, status, fields) {
       const headers = typeof given === 'function' ? readHeaders(given(request)) : new Headers(given);
       for (const [name, value] of Object.entries(fields)) headers.set(name, value);

@@ -1,18 +1,11 @@
 import type { Decision } from '@sluice/core';
-import type { Limited, RateLimitInfo } from '@sluice/core/http';
+import type { Limited } from '@sluice/core/http';
 import { shown, typeError } from '@sluice/core/spi';
 import { withAddress, type AddressOption } from './addresses.ts';
 import { deny } from './deny.ts';
 import { Exchange } from './exchange.ts';
 import { checkRequest, limitHandler, type Handler } from './handle.ts';
 import { parse, type RateLimitOptions } from './options.ts';
-
-declare global {
-  interface Request {
-    /** The key and the decision, once a limiter has seen the request. */
-    rateLimit?: RateLimitInfo;
-  }
-}
 
 /** The result of {@link RateLimit.check}: the response of a denied request, or the fields for the coming response. */
 export type Checked =
@@ -81,7 +74,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit;
 export function rateLimit<Req extends Request>(options: RateLimitOptions<Req>): RateLimit<Req>;
 export function rateLimit(given: object): RateLimit {
   const limits = parse(given as RateLimitOptions);
-  const { requests, maker, open } = limits;
+  const { requests, glue, open } = limits;
   return {
     handle: ((handler: Handler) => {
       if (typeof handler === 'function') return limitHandler(handler, limits);
@@ -101,9 +94,9 @@ export function rateLimit(given: object): RateLimit {
       if (requests.followsResponses) exchange.watch();
       try {
         const plan = await requests.plan(request, undefined);
-        if (plan.info !== undefined) request.rateLimit = plan.info;
+        if (plan.info !== undefined) glue.record(request, plan.info);
         const decision = plan.info?.decision;
-        if (plan.denial !== undefined || plan.isGone) return { response: await deny(exchange, plan, maker), decision };
+        if (plan.denial !== undefined || plan.isGone) return { response: await deny(exchange, plan, glue), decision };
         return { headers: new Headers(plan.fields.map(({ name, value }) => [name, value])), decision };
       } finally {
         exchange.leave();

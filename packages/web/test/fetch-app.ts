@@ -1,10 +1,12 @@
-import { fromProxy, rateLimit, type AddressSource } from '@sluice/web';
-import type { Answer, App, Call, Limit, Route } from '@sluice/testkit/contract';
+import { Readable } from 'node:stream';
+import { fromProxy, rateLimit, type AddressSource, type RateLimitError } from '@sluice/web';
+import type { Answer, App, Limit } from '@sluice/testkit/contract';
+import { Hono } from 'hono';
 
 /** A fetch handler, with what its server passes beside the request. */
 export type Fetch = (request: Request, context: never) => Response | Promise<Response>;
 
-/** An application of plain fetch handlers: a table of routes, and functions around it. */
+/** An application of plain fetch handlers: Hono only finds the route, and functions are around it. */
 export function fetchApp(app: App, peer: AddressSource): Fetch {
   const { limits = [], routes, before = {}, trustLoopback = false, users = false, methodOverride } = app;
   const more = {
@@ -14,12 +16,17 @@ export function fetchApp(app: App, peer: AddressSource): Fetch {
   };
   const limiterOf = (options: Limit) => rateLimit({ ...options, ...more } as never);
 
-  const handlers = routes.map((route) => ({ route, handle: handlerOf(route, limiterOf) }));
+  const router = new Hono();
+  for (const { method, path, limit, handle } of routes) {
+    const own = async (request: Request): Promise<Response> => responseOf(await handle(request));
+    const limited: Fetch = limit === undefined ? own : limiterOf(limit).handle(own);
+    router.on(method, path, (c) => limited(c.req.raw, c.env as never));
+  }
+  router.onError((error) => {
+    throw error;
+  });
   let fetch: Fetch = async (request, context) => {
-    const { pathname } = new URL(request.url);
-    const method = request.method === 'HEAD' ? 'GET' : request.method;
-    const found = handlers.find(({ route }) => route.method === method && matches(route.path, pathname));
-    const response = (await found?.handle(request, context)) ?? new Response('not found', { status: 404 });
+    const response = await router.fetch(request, context);
     for (const [name, value] of Object.entries(before)) {
       if (!response.headers.has(name)) response.headers.set(name, value);
     }
@@ -35,59 +42,15 @@ export function fetchApp(app: App, peer: AddressSource): Fetch {
   };
 }
 
-/** What the handler of a scenario is told of a request. */
-export async function describeCall(request: Request, info: Call['rateLimit']): Promise<Call> {
-  const { method, headers } = request;
-  const hasBody = method !== 'GET' && headers.get('content-type')?.startsWith('application/json') === true;
-  return { method, headers, body: hasBody ? await request.json() : undefined, rateLimit: info };
-}
-
 /** The response of a handler. */
 export function responseOf({ status = 200, headers = {}, body = '', stream }: Answer): Response {
-  return new Response(stream === undefined ? body : bodyOf(stream), { status, headers });
+  return new Response(stream === undefined ? body : (Readable.toWeb(stream) as ReadableStream), { status, headers });
 }
 
 /** What an application's error handler sends. */
 export function errorResponse(error: unknown): Response {
-  const {
-    message = '',
-    status = 500,
-    headers = {},
-  } = (error ?? {}) as Partial<Error> & {
-    readonly status?: number;
-    readonly headers?: Readonly<Record<string, string>>;
-  };
+  const { message = '', status = 500, headers = {} } = (error ?? {}) as Partial<RateLimitError>;
   return new Response(status === 500 ? 'Internal Server Error' : message, { status, headers });
-}
-
-function bodyOf(stream: NonNullable<Answer['stream']>): ReadableStream {
-  const pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
-  return new ReadableStream({
-    async pull(controller) {
-      const next = await pieces.next();
-      if (next.done === true) controller.close();
-      else controller.enqueue(new Uint8Array(next.value));
-    },
-    cancel() {
-      stream.destroy();
-    },
-  });
-}
-
-function handlerOf({ limit, handle }: Route, limiterOf: (options: Limit) => ReturnType<typeof rateLimit>): Fetch {
-  const own = async (request: Request): Promise<Response> => {
-    return responseOf(await handle(await describeCall(request, request.rateLimit)));
-  };
-  return limit === undefined ? own : limiterOf(limit).handle(own);
-}
-
-/** Routers compare segments that they have decoded. */
-function matches(template: string, pathname: string): boolean {
-  const parts = template.split('/');
-  const segments = pathname.split('/');
-  const isEqual = (part: string, segment: string): boolean =>
-    part.startsWith(':') ? segment !== '' : part === decodeURIComponent(segment);
-  return parts.length === segments.length && parts.every((part, i) => isEqual(part, segments[i] ?? ''));
 }
 
 function overriding(fetch: Fetch): Fetch {

@@ -1,8 +1,8 @@
 import { fromProxy, rateLimit, type AddressSource } from '@sluice/web/hono';
-import type { App, Limit, Route } from '@sluice/testkit/contract';
-import { Hono, type Context, type MiddlewareHandler } from 'hono';
+import type { App, Limit } from '@sluice/testkit/contract';
+import { Hono, type MiddlewareHandler } from 'hono';
 import { methodOverride } from 'hono/method-override';
-import { describeCall, responseOf } from './fetch-app.ts';
+import { responseOf } from './fetch-app.ts';
 
 /** An application of Hono. */
 export function honoApp(suiteApp: App, peer: AddressSource): Hono {
@@ -20,17 +20,14 @@ export function honoApp(suiteApp: App, peer: AddressSource): Hono {
   if (suiteApp.methodOverride === 'before') app.use(methodOverride({ app, header: 'x-http-method-override' }));
   for (const limit of limits) app.use(limiterOf(limit));
   for (const { method, path, limit, handle } of routes) {
-    const own = handlerOf(handle);
-    if (limit === undefined) app.on(method, path, own);
-    else app.on(method, path, limiterOf(limit), own);
+    const limiters = limit === undefined ? [] : [limiterOf(limit)];
+    app.on(method, [path], ...limiters, async (c) => {
+      return responseOf(await handle({ headers: c.req.raw.headers, rateLimit: c.var.rateLimit }));
+    });
   }
   app.onError((error, c) => {
     if ('getResponse' in error) return (error as { getResponse(): Response }).getResponse();
     return c.text('Internal Server Error', 500);
   });
   return app;
-}
-
-function handlerOf(handle: Route['handle']): (c: Context) => Promise<Response> {
-  return async (c) => responseOf(await handle(await describeCall(c.req.raw, c.var.rateLimit)));
 }

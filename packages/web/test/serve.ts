@@ -1,14 +1,14 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { createServer as createHttp2Server, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
-import { listen, type RunningApp } from '@sluice/testkit/contract';
+import { listen, type Listening } from '@sluice/testkit/contract';
 import { errorResponse, type Fetch } from './fetch-app.ts';
 
 /** Of `@hono/node-server`, whose own types need those of browsers. */
 interface NodeServer {
   getRequestListener(
     fetch: Fetch,
-    options: { readonly overrideGlobalObjects: boolean; readonly errorHandler: (error: unknown) => Response },
-  ): (request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) => Promise<void>;
+    options: object,
+  ): RequestListener & ((request: Http2ServerRequest, response: Http2ServerResponse) => void);
 }
 
 const nodeServer: string = '@hono/node-server';
@@ -18,11 +18,7 @@ const { getRequestListener } = (await import(nodeServer)) as NodeServer;
 export async function serve(
   fetch: Fetch,
   { isHttp2 = false, overrides = false }: { readonly isHttp2?: boolean; readonly overrides?: boolean } = {},
-): Promise<RunningApp> {
-  const listener = getRequestListener(fetch, {
-    overrideGlobalObjects: overrides,
-    errorHandler: errorResponse,
-  });
-  const onRequest = (...exchange: Parameters<typeof listener>): void => void listener(...exchange);
-  return listen(isHttp2 ? createHttp2Server(onRequest) : createServer(onRequest));
+): Promise<Listening> {
+  const listener = getRequestListener(fetch, { overrideGlobalObjects: overrides, errorHandler: errorResponse });
+  return listen(isHttp2 ? createHttp2Server(listener) : listener);
 }

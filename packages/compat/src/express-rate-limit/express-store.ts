@@ -1,7 +1,7 @@
 import type { Decision } from '@sluice/core';
 import { settleKeys, type Want } from '@sluice/core/spi';
 import type { ClientRateLimitInfo, Options, Store } from './options.ts';
-import { CallLimiter, checkPeerOptions, type PeerStoreOptions } from '../call-limiter.ts';
+import { makePeerLimiter, type CallLimiter, type PeerStoreOptions } from '../call-limiter.ts';
 
 /**
  * A store for express-rate-limit, on a Sluice store: each hit is one atomic call, by that store's clock. Give each
@@ -18,11 +18,9 @@ export class ExpressStore implements Store {
   readonly #limiter: CallLimiter;
 
   constructor(options: PeerStoreOptions) {
-    checkPeerOptions(options, 'new ExpressStore');
-    const { store, name = 'express-rate-limit' } = options;
-    this.localKeys = store.source === 'memory';
-    this.prefix = `${name}:`;
-    this.#limiter = new CallLimiter({ onStoreError: 'throw', ...options, name });
+    this.#limiter = makePeerLimiter(options, 'new ExpressStore', { name: 'express-rate-limit' });
+    this.localKeys = options.store.source === 'memory';
+    this.prefix = `${this.#limiter.name}:`;
   }
 
   init({ windowMs }: Options): void {

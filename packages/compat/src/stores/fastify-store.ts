@@ -1,5 +1,5 @@
 import { settleKeys } from '@sluice/core/spi';
-import { CallLimiter, checkPeerOptions, MAX_WINDOW_MS, roundMs, type PeerStoreOptions } from '../call-limiter.ts';
+import { makePeerLimiter, MAX_WINDOW_MS, roundMs, type CallLimiter, type PeerStoreOptions } from '../call-limiter.ts';
 
 /** What `@fastify/rate-limit` passes to a store: the plugin's options, or a route's options with its place. */
 interface PluginOptions {
@@ -36,8 +36,7 @@ export type FastifyStoreClass = new (options: PluginOptions) => FastifyStore;
  * @throws PolicyError for an invalid name or option.
  */
 export function fastifyStore(options: PeerStoreOptions): FastifyStoreClass {
-  checkPeerOptions(options, 'fastifyStore');
-  const limiter = new CallLimiter({ name: 'fastify-rate-limit', onStoreError: 'throw', ...options });
+  const limiter = makePeerLimiter(options, 'fastifyStore', { name: 'fastify-rate-limit' });
   return class SluiceFastifyStore extends CountingStore {
     constructor(plugin: PluginOptions) {
       super(limiter, plugin, '');

@@ -1,11 +1,11 @@
 import { fixedWindow, memoryStore, type Decision } from '@sluice/core';
 import {
-  CallLimiter,
-  checkPeerOptions,
+  makePeerLimiter,
   roundLimit,
   roundMs,
   wholeSeconds,
   writeMs,
+  type CallLimiter,
   type PeerStoreOptions,
 } from '../call-limiter.ts';
 
@@ -30,9 +30,7 @@ export class NestStorage {
   readonly #limiter: CallLimiter;
 
   constructor(options: Partial<PeerStoreOptions> = {}) {
-    checkPeerOptions(options, 'new NestStorage', false);
-    const defaults = { store: memoryStore(), name: 'throttler', onStoreError: 'throw' } as const;
-    this.#limiter = new CallLimiter({ ...defaults, ...options });
+    this.#limiter = makePeerLimiter(options, 'new NestStorage', { store: memoryStore(), name: 'throttler' });
   }
 
   /**

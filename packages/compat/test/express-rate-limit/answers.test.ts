@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as ours from '@sluice/compat/express-rate-limit';
+import type { HttpAnswer } from '@sluice/testkit';
 import * as theirs from 'express-rate-limit';
-import type { Received } from '../get.ts';
-import { serve } from './applications.ts';
+import { useApplications } from './applications.ts';
+
+const serve = useApplications();
 
 type Options = Partial<theirs.Options>;
 /** Limiters of one application, and the requests that it gets: a path, with the key in its query. */
@@ -102,7 +104,7 @@ const SCENARIOS: readonly Scenario[] = [
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
 /** Node.js itself states the date where no limiter does, by another clock. */
-function withoutOwnDate({ status, headers, body }: Received): Received {
+function withoutOwnDate({ status, headers, body }: HttpAnswer): HttpAnswer {
   const { date, ...others } = headers;
   return { status, headers: 'x-ratelimit-reset' in headers ? { ...others, date } : others, body };
 }
@@ -111,18 +113,14 @@ async function answersOf(
   { rateLimit }: { readonly rateLimit: (options: Options) => ReturnType<typeof theirs.rateLimit> },
   limiters: readonly Options[],
   paths: readonly string[],
-): Promise<readonly Received[]> {
+): Promise<readonly HttpAnswer[]> {
   const app = await serve(limiters.map((options) => rateLimit({ validate: false, ...options })));
-  try {
-    const answers: Received[] = [];
-    for (const path of paths) {
-      answers.push(withoutOwnDate(await app.get(path)));
-      await settled();
-    }
-    return answers;
-  } finally {
-    await app.close();
+  const answers: HttpAnswer[] = [];
+  for (const path of paths) {
+    answers.push(withoutOwnDate(await app.ask(path)));
+    await settled();
   }
+  return answers;
 }
 
 /** Byte for byte, field for field: the same answers at the same instant. */
@@ -153,12 +151,11 @@ describe('the answers of the drop-in are those of express-rate-limit', () => {
       [theirs, ours].map(({ rateLimit }) => serve([rateLimit({ limit: 1, standardHeaders: 'draft-7' })])),
     );
 
-    const received: (readonly Received[])[] = [];
+    const received: (readonly HttpAnswer[])[] = [];
     for (const stepMs of [0, 1, 59_998, 1, 59_999, 1]) {
       jest.setSystemTime(Date.now() + stepMs);
-      received.push(await Promise.all(apps.map(async ({ get }) => withoutOwnDate(await get()))));
+      received.push(await Promise.all(apps.map(async ({ ask }) => withoutOwnDate(await ask()))));
     }
-    await Promise.all(apps.map(({ close }) => close()));
 
     expect(received.map(([, second]) => second)).toEqual(received.map(([first]) => first));
     expect(received.map(([, second]) => second?.status)).toEqual([200, 429, 429, 200, 429, 200]);

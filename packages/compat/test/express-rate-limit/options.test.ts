@@ -3,7 +3,9 @@ import * as ours from '@sluice/compat/express-rate-limit';
 import { memoryStore } from '@sluice/core';
 import type { Express } from 'express';
 import * as theirs from 'express-rate-limit';
-import { keepLog, serve } from './applications.ts';
+import { keepLog, useApplications } from './applications.ts';
+
+const serve = useApplications();
 
 function optionsOf({ rateLimit }: { readonly rateLimit: (options: never) => unknown }, given: object): ours.Options {
   let options: unknown;
@@ -82,10 +84,9 @@ describe('what is our own', () => {
       limit,
       (request, response) => void response.json((request as ours.AugmentedRequest)['rateLimit']),
     ]);
-    await app.get();
+    await app.ask();
 
-    const { status, headers, body } = await app.get();
-    await app.close();
+    const { status, headers, body } = await app.ask();
 
     expect(status).toBe(200);
     expect(JSON.parse(body)).toMatchObject({ limit: 1, used: 2, remaining: 0 });
@@ -97,7 +98,6 @@ describe('what is our own', () => {
     const app = await serve([ours.rateLimit({ limit: 1, store, logger })]);
 
     const statuses = await app.statuses('/', '/');
-    await app.close();
     ours.rateLimit({ store, logger });
 
     expect(statuses).toEqual([200, 429]);
@@ -153,15 +153,14 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
   'warn WRN_ERL_DEPRECATED_DRAFT_POLLI_HEADERS': { options: { draft_polli_ratelimit_headers: true } },
 };
 
-async function codesOf(rateLimit: RateLimit, { options, headers, setUp }: Mistake): Promise<readonly string[]> {
+async function codesOf(rateLimit: RateLimit, { options, headers = {}, setUp }: Mistake): Promise<readonly string[]> {
   const logger = keepLog();
   const app = await serve([], (express) => {
     setUp?.(express);
     express.use(rateLimit({ ...options, logger }));
   });
-  await app.get('/', headers);
-  await app.get('/', headers);
-  await app.close();
+  await app.ask('/', { headers });
+  await app.ask('/', { headers });
   return logger.codes;
 }
 
@@ -183,8 +182,7 @@ describe('a mistake is logged once, with the code of express-rate-limit', () => 
     const store = new ours.MemoryStore();
     const app = await serve([ours.rateLimit({ store, logger }), ours.rateLimit({ store, logger })]);
 
-    await app.get();
-    await app.close();
+    await app.ask();
 
     expect(logger.codes).toEqual(['error ERR_ERL_STORE_REUSE', 'error ERR_ERL_DOUBLE_COUNT']);
   });
@@ -210,8 +208,7 @@ describe('a mistake is logged once, with the code of express-rate-limit', () => 
       },
     ]);
 
-    await app.get();
-    await app.close();
+    await app.ask();
 
     expect(logger.codes).toEqual(['error ERR_ERL_CREATED_IN_REQUEST_HANDLER']);
   });

@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -51,7 +51,8 @@ export class ConsulStub {
   #fault: Fault | undefined;
   /** The index in answers, instead of the real one. */
   #fixedIndex: string | undefined;
-  readonly #waiting = new Set<() => void>();
+  /** Wakes the queries that wait. */
+  readonly #changes = new EventEmitter().setMaxListeners(0);
 
   private constructor() {
     this.#server = createServer((request, response) => {
@@ -72,7 +73,7 @@ export class ConsulStub {
 
   /** The number of queries that wait for a change. */
   get held(): number {
-    return this.#waiting.size;
+    return this.#changes.listenerCount('change');
   }
 
   weakToken(): Promise<string> {
@@ -86,7 +87,7 @@ export class ConsulStub {
   /** From now on, sends this as `X-Consul-Index` in all answers. */
   sayIndex(index: string | undefined): void {
     this.#fixedIndex = index;
-    this.#wake();
+    this.#changes.emit('change');
   }
 
   async close(): Promise<void> {
@@ -213,34 +214,22 @@ export class ConsulStub {
 
   /** Waits until something is newer than the index, the time ends, or the client disconnects. */
   async #hold(readIndex: () => number, index: number, waitMs: number, response: ServerResponse): Promise<void> {
-    const endsAtMs = performance.now() + waitMs;
-    const isHeld = (): boolean =>
-      readIndex() <= index && this.#fixedIndex === undefined && !response.destroyed && performance.now() < endsAtMs;
-    while (isHeld()) {
-      await new Promise<void>((resolve) => {
-        const wake = (): void => {
-          clearTimeout(timer);
-          response.off('close', wake);
-          this.#waiting.delete(wake);
-          resolve();
-        };
-        const timer = setTimeout(wake, endsAtMs - performance.now());
-        response.once('close', wake);
-        this.#waiting.add(wake);
-      });
+    const left = new AbortController();
+    response.once('close', () => {
+      left.abort();
+    });
+    const signal = AbortSignal.any([left.signal, AbortSignal.timeout(waitMs)]);
+    while (readIndex() <= index && this.#fixedIndex === undefined && !signal.aborted) {
+      await once(this.#changes, 'change', { signal }).catch(() => undefined);
     }
   }
 
   /** The index of a change, after which waiting queries look again. */
   #next(): number {
     queueMicrotask(() => {
-      this.#wake();
+      this.#changes.emit('change');
     });
     return ++this.#lastIndex;
-  }
-
-  #wake(): void {
-    for (const wake of [...this.#waiting]) wake();
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import type { Store } from '@sluice/core';
 import type { RateLimitInfo, RateLimitOptions } from '@sluice/core/http';
+import type { Listening } from '../raw-http.ts';
 
 /** The common part of requests of every framework, for {@link header}. */
 export interface AnyRequest {
@@ -14,13 +14,10 @@ type ValueIn<T, Name> = T extends unknown ? (Name extends keyof T ? T[Name] : ne
 /** Options of every adapter, as scenarios write them: those of all ways to define a limit. */
 export type Limit = { readonly [Name in NameIn<Options>]?: ValueIn<Options, Name> | undefined };
 
-/** The call of a handler, the same for every framework. */
+/** The call of a handler: a framework's request, or what an adapter's tests read of it. */
 export interface Call extends AnyRequest {
-  readonly method: string;
-  /** The parsed body, if there is one. */
-  readonly body: unknown;
   /** The key and the decision, as the adapter provides them to handlers. */
-  readonly rateLimit: RateLimitInfo | undefined;
+  readonly rateLimit?: RateLimitInfo | undefined;
 }
 
 /** The response of a handler. */
@@ -66,26 +63,18 @@ export interface App {
   readonly methodOverride?: 'before' | 'after';
 }
 
-export interface RunningApp {
-  /** On 127.0.0.1. */
-  readonly port: number;
-  close(): Promise<void>;
-}
-
-/** Why scenarios cannot be played with an adapter, by title. Each title must exist. */
+/** Why scenarios cannot be played with an adapter, by the beginning of their titles. */
 export type Impossible = Readonly<Record<string, string>>;
 
 /** An adapter with one version of its framework: how to build applications with it, and serve them on a real port. */
 export interface AdapterUnderTest {
   /** Such as `Express 5`. */
   readonly name: string;
-  start(app: App): Promise<RunningApp>;
+  start(app: App): Promise<Listening>;
   /** The same over HTTP/2 without TLS, if the framework supports it. */
-  startHttp2?(app: App): Promise<RunningApp>;
+  startHttp2?(app: App): Promise<Listening>;
   /** Responds in the framework's own way, as an application's `onDenied` does; returns what that returns. */
   answer(response: never, answer: Answer): unknown;
-  /** The store to give an application instead of this one, such as one that counts in it remotely. */
-  through?(store: Store): Store;
   readonly impossible?: Impossible;
 }
 

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
+import { send } from '../http-client.ts';
 import { open } from '../raw-http.ts';
-import { header, type AnyRequest } from './adapter.ts';
-import { send } from './http-client.ts';
+import { header, type AnyRequest, type Handle } from './adapter.ts';
+import { gate } from '../gate.ts';
 import type { Server, Stage } from './stage.ts';
 
 /** The bytes of a request for the usual route. */
@@ -90,4 +91,18 @@ export async function pings({ port }: { readonly port: number }, count = 3): Pro
 /** Whether a request asks its handler to wait. */
 export function isHeld(request: AnyRequest): boolean {
   return header(request, 'x-held') === 'yes';
+}
+
+/** A handler that waits until `open` is called. */
+export function waiting(
+  body = 'hello',
+  waits: (call: AnyRequest) => boolean = () => true,
+): { readonly handle: Handle; readonly open: () => void } {
+  const { opened, open } = gate();
+  const handle: Handle = async (call) => {
+    if (waits(call)) await opened;
+    await new Promise(setImmediate); // so that handlers that may not run together would be seen together
+    return { body };
+  };
+  return { handle, open };
 }

@@ -5,12 +5,9 @@ export {
   type Answer,
   type AnyRequest,
   type App,
-  type Call,
   type Impossible,
   type Limit,
   type Route,
-  type RunningApp,
 } from './adapter.ts';
-export { describeAdapter, rows, smoke } from './describe-adapter.ts';
-export type { Row } from './row.ts';
-export { listen } from '../raw-http.ts';
+export { countInShort, describeAdapter, describeInShort } from './describe-adapter.ts';
+export { listen, type Listening } from '../raw-http.ts';

@@ -1,8 +1,9 @@
 import { expect } from '@jest/globals';
 import { fixedWindow, type FixedWindowPolicy, type Store } from '@sluice/core';
 import type { FakeClock } from '@sluice/core/testing';
+import type { HttpAnswer } from '../http-client.ts';
 import type { Answer, Limit } from './adapter.ts';
-import type { Ask, HttpAnswer } from './http-client.ts';
+import type { Ask } from './ask.ts';
 import { Log } from './log.ts';
 import type { Scene, Served, Stage, Way } from './stage.ts';
 

@@ -1,6 +1,7 @@
-import { afterEach } from '@jest/globals';
 import { memoryStore, redisStore, silenceWarnings, type SluiceWarningCode, type Store } from '@sluice/core';
 import { fakeClock, type FakeClock } from '@sluice/core/testing';
+import { send, type HttpAnswer } from '../http-client.ts';
+import { useClosing } from '../use-closing.ts';
 import { useRedis, type RunningRedis } from '../use-redis.ts';
 import {
   header,
@@ -11,9 +12,8 @@ import {
   type Handle,
   type Limit,
   type Route,
-  type RunningApp,
 } from './adapter.ts';
-import { send, type Ask, type HttpAnswer } from './http-client.ts';
+import type { Ask } from './ask.ts';
 import { Log } from './log.ts';
 import { answeringLater } from './stores.ts';
 
@@ -23,6 +23,7 @@ import { answeringLater } from './stores.ts';
 export type Way = 'at the route' | 'application-wide, answered later' | 'over HTTP/2' | 'over Redis';
 
 export const BOTH: readonly Way[] = ['at the route', 'application-wide, answered later'];
+export const WAYS: readonly Way[] = [...BOTH, 'over HTTP/2'];
 export const AT_THE_ROUTE: readonly Way[] = ['at the route'];
 export const APPLICATION_WIDE: readonly Way[] = ['application-wide, answered later'];
 
@@ -77,7 +78,7 @@ export interface Stage {
   readonly store: () => Store;
   /** Starts the usual application with this limit until the scenario ends. By default it counts in a new store. */
   serve(limit: Limit, served?: Served): Promise<Server>;
-  /** Runs when the scenario ends, before its applications stop; last in, first out. */
+  /** Runs when the scenario ends, before the applications stop that were served before; last in, first out. */
   atEnd(end: () => unknown): void;
 }
 
@@ -102,7 +103,8 @@ function recording(handle: Handle, calls: Log<RecordedCall>): Handle {
   let running = 0;
   return async (call) => {
     running++;
-    const recorded = { ...call, startedAtMs: performance.now(), running, hasAnswered: false };
+    const { headers, rateLimit } = call;
+    const recorded = { headers, rateLimit, startedAtMs: performance.now(), running, hasAnswered: false };
     calls.add(recorded);
     try {
       const answer = await handle(call);
@@ -138,24 +140,18 @@ export function makeStages(adapter: AdapterUnderTest): (way: Way) => Stage {
   silenceWarnings(...PROVOKED);
   const redis = useRedis();
   let prefixes = 0;
-  const ends: (() => unknown)[] = [];
-  const apps: RunningApp[] = [];
-  afterEach(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-    await Promise.all(apps.splice(0).map((app) => app.close()));
-  });
-  const through = (store: Store): Store => adapter.through?.(store) ?? store;
+  const closing = useClosing();
 
   return (way) => {
     const clock = fakeClock();
     const store = (): Store => {
       if (way === 'over Redis') return redisStore(redis.client, { prefix: `sluice:a${String(prefixes++)}` });
       const memory = memoryStore({ clock });
-      return through(way === 'application-wide, answered later' ? answeringLater(memory) : memory);
+      return way === 'application-wide, answered later' ? answeringLater(memory) : memory;
     };
     return {
       ...{ adapter, way, clock, redis, store },
-      atEnd: (end) => void ends.push(end),
+      atEnd: closing,
       async serve(given, served = {}) {
         const counted = exactly(store());
         const complete = (limit: Limit): Limit =>
@@ -165,7 +161,7 @@ export function makeStages(adapter: AdapterUnderTest): (way: Way) => Stage {
         const app = makeApp(complete(given), { ...served, ...outer }, way, calls);
         const running = await (way === 'over HTTP/2' ? adapter.startHttp2?.(app) : adapter.start(app));
         if (running === undefined) throw new Error(`${adapter.name} does not speak HTTP/2`);
-        apps.push(running);
+        closing(running);
         const usualAsk = { method: served.method ?? 'GET', path: served.path ?? '/items' };
         const sendTo = async (ask?: Ask): Promise<HttpAnswer> => send(running.port, { ...usualAsk, ...ask });
         return {

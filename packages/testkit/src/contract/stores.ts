@@ -1,5 +1,6 @@
 import type { Answer, Ask, OnStoreError, Op, Store } from '@sluice/core';
-import { Log, type Gate } from './log.ts';
+import type { Gate } from '../gate.ts';
+import { Log } from './log.ts';
 
 /** A store as if over a network: decides when asked, and answers in a later turn of the event loop. */
 export function answeringLater(inner: Store): Store {
@@ -27,24 +28,17 @@ export function watched(inner: Store, hold?: Gate): WatchedStore {
     logs.set(op, log);
     return log;
   };
-  const tell = (op: Op, asks: readonly Ask[], answer: Answer): Answer => {
-    for (const ask of asks)
-      performed(op === 'give' && ask.policy.algorithm === 'concurrency' ? 'release' : op).add(ask);
-    return answer;
-  };
   return {
     source: hold === undefined ? inner.source : 'later',
     performed,
     perform(op, asks) {
+      const tell = (answer: Answer): Answer | Promise<Answer> => {
+        for (const ask of asks)
+          performed(op === 'give' && ask.policy.algorithm === 'concurrency' ? 'release' : op).add(ask);
+        return op === 'take' && hold !== undefined ? hold.opened.then(() => answer) : answer;
+      };
       const answer = inner.perform(op, asks);
-      if (hold !== undefined && op === 'take') {
-        return Promise.resolve(answer).then(async (late) => {
-          tell(op, asks, late);
-          await hold.opened;
-          return late;
-        });
-      }
-      return answer instanceof Promise ? answer.then((late) => tell(op, asks, late)) : tell(op, asks, answer);
+      return answer instanceof Promise ? answer.then(tell) : tell(answer);
     },
   };
 }

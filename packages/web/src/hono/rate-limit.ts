@@ -4,16 +4,17 @@ import {
   readUserId,
   withLimiter,
   type Limited,
+  type Plan,
   type RateLimitInfo,
   type RateLimitOptions as NeutralOptions,
 } from '@sluice/core/http';
 import type { Context, Env, MiddlewareHandler, Next } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { addFields } from '../add-fields.ts';
 import { parseAddress, withAddress, type AddressOption } from '../addresses.ts';
-import { deny, type ResponseMaker } from '../deny.ts';
+import type { Glue } from '../deny.ts';
 import { Exchange } from '../exchange.ts';
 import { frameworkFor } from '../framework.ts';
+import { limitExchange } from '../handle.ts';
 import { routeTemplate } from './route-template.ts';
 
 declare module 'hono' {
@@ -63,31 +64,22 @@ export function rateLimit(options: object): RateLimitMiddleware {
     (c) => Exchange.of(c) ?? open(c, false),
   );
   const requests = limitRequests(options, framework, ['address']);
-  const middleware = async (c: Context, next: Next): Promise<Response | undefined> => {
-    const exchange = open(c, true);
-    if (requests.followsResponses) exchange.watch();
-    try {
-      const planned = requests.plan(c, exchange);
-      const plan = planned instanceof Promise ? await planned : planned;
-      if (plan.info !== undefined) c.set('rateLimit', plan.info);
-      if (plan.denial !== undefined || plan.isGone) {
-        return replace(c, exchange.endWith(await deny(exchange, plan, maker)));
-      }
+  const middleware = async (c: Context, next: Next): Promise<undefined> => {
+    const handle = async ({ fields }: Plan): Promise<Response | undefined> => {
       // Where the context creates the response, this is all: a look at the body would cost @hono/node-server more than all
-      // else. The others lose these fields, and get them below.
-      for (const { name, value, append } of plan.fields) c.header(name, value, { append });
+      // else. The others lose these fields, and get them later.
+      for (const { name, value, append } of fields) c.header(name, value, { append });
       await next(); // its errors have become responses here, unless they are no errors of JavaScript
-      const response = c.finalized ? c.res : undefined;
-      const ended = addFields(response ?? new Response(), plan.fields, plan.settings?.cors === true);
-      const sent = exchange.endWith(ended);
-      if (response !== undefined && sent !== response) replace(c, sent);
-      return undefined;
+      return c.finalized ? c.res : undefined;
+    };
+    try {
+      const response = (await limitExchange(open(c, true), requests, glue, handle)) as Response | undefined;
+      if (response === undefined || response === c.res) return;
+      c.res = undefined; // Hono would add its fields to the response, which has them
+      c.res = response;
     } catch (error) {
-      exchange.endWith(new Response(null, { status: 500 }));
       if (error instanceof RateLimitError) prepare(c, error);
       throw error;
-    } finally {
-      exchange.leave();
     }
   };
   return withLimiter(middleware, requests);
@@ -102,20 +94,16 @@ export function createRateLimit(options: Required<AddressOption<Context>>): type
   return withAddress(rateLimit, options);
 }
 
-const maker: ResponseMaker<Context> = {
+const glue: Glue<Context> = {
+  record(c, info) {
+    c.set('rateLimit', info);
+  },
   make: (c, body, status, fields) => c.body(body as string, status as ContentfulStatusCode, fields),
   adopt(c, response) {
     c.res = response; // with the fields that middleware has set before
     return c.res;
   },
 };
-
-/** Sets a response that has all fields. Hono would add those of the previous response to it. */
-function replace(c: Context, response: Response): Response {
-  c.res = undefined;
-  c.res = response;
-  return response;
-}
 
 /**
  * Prepares an error for Hono's error handler, which knows how to send one that has a response. The fields are also on

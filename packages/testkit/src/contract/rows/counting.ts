@@ -1,7 +1,7 @@
 import { concurrency, fixedWindow } from '@sluice/core';
 import { byAll, byHeader, byIp, byUser } from '@sluice/core/http';
 import { readCost, header, numberIn, type Limit } from '../adapter.ts';
-import { cost, from, type Ask } from '../http-client.ts';
+import { cost, from, type Ask } from '../ask.ts';
 import { each, get, hourly, PROBLEM, makeRows, shows, UNTOLD, within, type Row, type Step } from '../row.ts';
 import { failing, OUTCOMES } from '../stores.ts';
 

@@ -1,7 +1,7 @@
 import { fixedWindow, slidingWindow, type Decision } from '@sluice/core';
 import { byHeader } from '@sluice/core/http';
 import { readCost, numberIn, type Limit } from '../adapter.ts';
-import { after, cost, withKey } from '../http-client.ts';
+import { after, cost, withKey } from '../ask.ts';
 import { each, get, PROBLEM, makeRows, shows, UNTOLD, within, type Fields, type Row } from '../row.ts';
 import { AT_THE_ROUTE } from '../stage.ts';
 import { failing } from '../stores.ts';

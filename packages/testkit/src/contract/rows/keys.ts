@@ -1,6 +1,6 @@
 import { byAll, byHeader, byIp, byUser } from '@sluice/core/http';
 import { header, type AnyRequest, type Limit } from '../adapter.ts';
-import { from, withKey, type Ask } from '../http-client.ts';
+import { from, withKey, type Ask } from '../ask.ts';
 import { each, FORBIDDEN, get, hourly, PROBLEM, makeRows, UNTOLD, within, type Row, type Step } from '../row.ts';
 
 const byKey = byHeader('x-api-key');

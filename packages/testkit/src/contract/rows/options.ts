@@ -2,7 +2,7 @@ import { fixedWindow } from '@sluice/core';
 import { byAll, byIp } from '@sluice/core/http';
 import { createPolicies, managed } from '@sluice/core/managed';
 import { header, type AnyRequest, type Limit } from '../adapter.ts';
-import { from, type Ask } from '../http-client.ts';
+import { from, type Ask } from '../ask.ts';
 import {
   each,
   FORBIDDEN,

@@ -1,6 +1,6 @@
 import { byIp, byMethod, byRoute } from '@sluice/core/http';
 import { spellingsOf } from '../../spellings.ts';
-import type { Ask } from '../http-client.ts';
+import type { Ask } from '../ask.ts';
 import { anything, each, get, hourly, passes, makeRows, within, type Row, type Step, type Tools } from '../row.ts';
 import { APPLICATION_WIDE } from '../stage.ts';
 

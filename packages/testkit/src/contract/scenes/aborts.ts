@@ -1,9 +1,10 @@
 import { expect } from '@jest/globals';
 import type { RefundOptions } from '@sluice/core/http';
 import { until } from '../../until.ts';
-import type { AnyRequest, Handle } from '../adapter.ts';
-import { begin, makeBytes, isHeld, isPing, leave, pings } from '../connections.ts';
-import { gate, Log } from '../log.ts';
+import type { AnyRequest } from '../adapter.ts';
+import { begin, makeBytes, isHeld, isPing, leave, pings, waiting } from '../connections.ts';
+import { gate } from '../../gate.ts';
+import { Log } from '../log.ts';
 import { hourly } from '../row.ts';
 import { BOTH, exactly, scene, type Scene } from '../stage.ts';
 import { watched } from '../stores.ts';
@@ -11,14 +12,7 @@ import { watched } from '../stores.ts';
 const held = { headers: { 'X-Held': 'yes' } };
 
 /** Requests that ask for it are handled once a gate opens, others at once. */
-function holding(body = 'hello') {
-  const handlers = gate();
-  const handle: Handle = async (call) => {
-    if (isHeld(call)) await handlers.opened;
-    return { body };
-  };
-  return { handle, open: handlers.open };
-}
+const holding = (body?: string) => waiting(body, isHeld);
 
 /** Clients that leave before the decision or the answer, and late answers. An unhandled rejection fails the test. */
 export const aborts: readonly Scene[] = [

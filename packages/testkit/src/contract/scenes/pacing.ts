@@ -3,9 +3,9 @@ import { createLimiter, fixedWindow, leakyBucket, type Decision } from '@sluice/
 import { until } from '../../until.ts';
 import { numberIn } from '../adapter.ts';
 import { begin, makeBytes, leave, visit, type Visit } from '../connections.ts';
-import type { Ask } from '../http-client.ts';
+import type { Ask } from '../ask.ts';
 import { Log } from '../log.ts';
-import { BOTH, exactly, scene, type RecordedCall, type Scene, type Stage } from '../stage.ts';
+import { BOTH, WAYS, exactly, scene, type RecordedCall, type Scene, type Stage } from '../stage.ts';
 import { watched } from '../stores.ts';
 
 /** More than the runtime's own timers. */
@@ -70,7 +70,7 @@ export const pacing: readonly Scene[] = [
     expect(withinTheLine).toEqual([45, 96]);
     expect(await left()).toEqual([46, 96]); // units of a window stay taken
   }),
-  scene('pacing forgets clients that leave, and keeps no timer', [...BOTH, 'over HTTP/2'], async (stage) => {
+  scene('pacing forgets clients that leave, and keeps no timer', WAYS, async (stage) => {
     const before = timers();
     const { server, visits } = await hourlyScene(stage);
     const begun = await visits(MANY + 1);

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import type { ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { expect } from '@jest/globals';
-import { fixedWindow } from '@sluice/core';
+import { fixedWindow, type Decision } from '@sluice/core';
 import { exchange, open, received, statuses } from '../../raw-http.ts';
-import { makeBytes, isPing, pings, openSession, stream, visit, type Visit } from '../connections.ts';
-import { gate, Log } from '../log.ts';
-import { BOTH, exactly, scene, type Scene } from '../stage.ts';
+import { makeBytes, isPing, pings, openSession, stream, visit, waiting, type Visit } from '../connections.ts';
+import { Log } from '../log.ts';
+import { BOTH, WAYS, exactly, scene, type Scene } from '../stage.ts';
 
 const policy = fixedWindow({ limit: 5, window: '1d' });
 const last = makeBytes('Connection: close');
@@ -65,27 +65,21 @@ export const races: readonly Scene[] = [
       expect(server.calls.count).toBe(5);
     },
   ),
-  scene(
-    'clients that leave before their answer stay counted, and none escapes (B14)',
-    [...BOTH, 'over HTTP/2'],
-    async (stage) => {
-      const [decisions, handlers] = [new Log<string>(), gate()];
-      const onDecision = ({ outcome }: { readonly outcome: string }): void => {
-        decisions.add(outcome);
-      };
-      const server = await stage.serve({ policy, onDecision }, { handle: () => handlers.opened.then(() => ({})) });
-      const visits: Visit[] = [];
-      for (let i = 0; i < 5; i++) visits.push(await visit(stage, server));
-      await decisions.reaches(5);
-      for (const one of visits) await one.leave();
-      for (let i = 0; i < 20; i++) await (await visit(stage, server)).leave();
+  scene('clients that leave before their answer stay counted, and none escapes (B14)', WAYS, async (stage) => {
+    const decisions = new Log<Decision>();
+    const { handle, open: answer } = waiting();
+    const server = await stage.serve({ policy, onDecision: decisions.add }, { handle });
+    const visits: Visit[] = [];
+    for (let i = 0; i < 5; i++) visits.push(await visit(stage, server));
+    await decisions.reaches(5);
+    for (const one of visits) await one.leave();
+    for (let i = 0; i < 20; i++) await (await visit(stage, server)).leave();
 
-      await (await visit(stage, server)).answered();
-      handlers.open();
+    await (await visit(stage, server)).answered();
+    answer();
 
-      expect(decisions.all.filter((outcome) => outcome === 'allowed')).toHaveLength(5);
-      expect(decisions.all.at(-1)).toBe('denied');
-      expect(server.calls.count).toBe(5);
-    },
-  ),
+    expect(decisions.all.filter(({ allowed }) => allowed)).toHaveLength(5);
+    expect(decisions.all.at(-1)?.outcome).toBe('denied');
+    expect(server.calls.count).toBe(5);
+  }),
 ];
