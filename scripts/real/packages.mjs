@@ -119,7 +119,7 @@ Object.assign(ROWS, {
   },
   esbuild: {
     ...{ adapters: ['express'], dependencies: { ...WITH_EXPRESS, esbuild: '0.28.2' } },
-    commands: [['node', 'bundle.mjs']],
+    ...{ commands: [], documents: ['README.md'], by: ['esm', 'cjs'].map((format) => ['node', 'bundle.mjs', format]) },
   },
   'Next.js 16': {
     ...{ adapters: ['web'], dependencies: NEXT, prepare: useNextExample },

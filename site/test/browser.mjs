@@ -1,9 +1,8 @@
 // The site as it was built, behind a static server, in a real browser.
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
 import { serve } from 'vitepress';
-import { CHROMIUM_ARGS, findChromium } from '../../scripts/setup/find-chromium.mjs';
+import { listen, openChromium } from '../../scripts/setup/chromium.mjs';
 
 /** The folder of the site, which was built into dist/. */
 export const SITE_FOLDER = fileURLToPath(new URL('../', import.meta.url));
@@ -21,8 +20,7 @@ export class Site {
     const app = await serve({ root: SITE_FOLDER, port: { port: 0, host: '127.0.0.1' } });
     const { server } = app;
     if (!server.listening) await once(server, 'listening');
-    const browser = await chromium.launch({ executablePath: findChromium(), args: CHROMIUM_ARGS });
-    return new Site(server, browser);
+    return new Site(server, await openChromium());
   }
 
   constructor(server, browser) {
@@ -43,10 +41,7 @@ export class Site {
     const page = await context.newPage();
     page.setDefaultTimeout(60_000);
     const said = [];
-    page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) said.push(`${page.url()}: ${message.text()}`);
-    });
-    page.on('pageerror', (error) => said.push(`${page.url()}: ${error.message}`));
+    listen(page, said);
     page.on('requestfailed', (request) => {
       const why = request.failure()?.errorText;
       // What a page that was left still waited for.
