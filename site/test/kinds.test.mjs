@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { violationsIn } from '../../scripts/setup/chromium.mjs';
-import { DESKTOP, LINK, PHONE, Site } from './browser.mjs';
+import { DESKTOP, LINK, PHONE, openSite } from './browser.mjs';
 
 const KINDS = [
   ...['/', '/documents', '/guides/which-policy', '/reference/options', '/reference/errors'],
@@ -18,7 +18,7 @@ const MAX_BYTES = { '/': 150_000, '/playground': 250_000, [LINK]: 250_000 };
 const MAX_SHIFT = 0.016;
 
 let site;
-before(async () => (site = await Site.open()));
+before(async () => (site = await openSite()));
 after(() => site?.close());
 
 /** Opens a page with nothing in the cache, and scrolls to its end. */

@@ -1,10 +1,10 @@
 // What a reader does: searches, changes the theme, reads on a phone.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { PHONE, Site } from './browser.mjs';
+import { PHONE, openSite } from './browser.mjs';
 
 let site;
-before(async () => (site = await Site.open()));
+before(async () => (site = await openSite()));
 after(() => site?.close());
 
 async function search(page, query) {

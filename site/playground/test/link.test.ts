@@ -103,6 +103,9 @@ describe('a bad link', () => {
     ['retry', 'soon', 'traffic'],
     ['log', '1*never', 'traffic'],
     ['key', 'shoe size', 'key'],
+    ['key', 'toString', 'key'],
+    ['framework', '__proto__', 'framework'],
+    ['p', '__proto__*constructor', 'policies'],
   ])('with %s=%s has the rest, and names what is wrong', (name, value, what) => {
     const problems = [`The ${what} of this link could not be read.`];
 
