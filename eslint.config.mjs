@@ -165,20 +165,7 @@ export default tseslint.config(
   {
     files: ['**/*.{mjs,cjs}'],
     languageOptions: {
-      globals: {
-        process: 'readonly',
-        console: 'readonly',
-        URL: 'readonly',
-        performance: 'readonly',
-        setImmediate: 'readonly',
-        setTimeout: 'readonly',
-        clearTimeout: 'readonly',
-        setInterval: 'readonly',
-        clearInterval: 'readonly',
-        Buffer: 'readonly',
-        fetch: 'readonly',
-        Response: 'readonly',
-      },
+      globals: Object.fromEntries(Object.getOwnPropertyNames(globalThis).map((name) => [name, 'readonly'])),
     },
   },
   {

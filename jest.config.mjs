@@ -1,3 +1,5 @@
+import { existsSync, readdirSync } from 'node:fs';
+
 const swc = (transform) => [
   `${import.meta.dirname}/scripts/test/jest-transform.mjs`,
   {
@@ -14,8 +16,18 @@ const sources = process.env.SLUICE_BUILT ? [] : ['@sluice/source'];
 /** `npm run real -- runtimes` tests on other runtimes than Node.js, which it installs. */
 const runtimes = process.env.SLUICE_RUNTIMES ? [] : ['/test/runtimes/'];
 
-const project = (name, folder = `packages/${name}`) => ({
-  displayName: name,
+/** `SLUICE_NEST=11` tests the adapter on that version of NestJS. */
+const nest = process.env.SLUICE_NEST;
+const onNest = nest && {
+  moduleNameMapper: { '^(@nestjs/.*|reflect-metadata|rxjs)$': `<rootDir>/versions/${nest}/node_modules/$1` },
+};
+
+const projects = ['packages', 'examples', 'site']
+  .flatMap((folder) => readdirSync(`${import.meta.dirname}/${folder}`).map((name) => `${folder}/${name}`))
+  .filter((folder) => existsSync(`${import.meta.dirname}/${folder}/test`));
+
+const project = (folder) => ({
+  displayName: folder,
   rootDir: folder,
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   testPathIgnorePatterns: runtimes,
@@ -28,45 +40,11 @@ const project = (name, folder = `packages/${name}`) => ({
     '\\.legacy(\\.test)?\\.ts$': swc({ legacyDecorator: true }),
     '\\.ts$': swc({ decoratorVersion: '2022-03' }),
   },
+  ...(folder === 'packages/nestjs' && onNest),
 });
 
-/** `SLUICE_NEST=11` tests the adapter on that version of NestJS. */
-const nest = process.env.SLUICE_NEST;
-const onNest = nest && {
-  moduleNameMapper: { '^(@nestjs/.*|reflect-metadata|rxjs)$': `<rootDir>/versions/${nest}/node_modules/$1` },
-};
-
 export default {
-  projects: [
-    project('benchmarks'),
-    project('cli'),
-    project('compat'),
-    project('core'),
-    project('express'),
-    project('fastify'),
-    project('koa'),
-    project('page'),
-    project('playground'),
-    { ...project('nestjs'), ...onNest },
-    project('server'),
-    project('testkit'),
-    project('web'),
-    project('live-traffic', 'examples/live-traffic'),
-    project('example-durable-object', 'examples/durable-object'),
-    project('example-express', 'examples/express'),
-    project('example-fastify', 'examples/fastify'),
-    project('example-hono', 'examples/hono'),
-    project('example-gateway', 'examples/gateway'),
-    project('example-koa', 'examples/koa'),
-    project('example-llm-tokens', 'examples/llm-tokens'),
-    project('example-graphql', 'examples/graphql'),
-    project('example-mcp', 'examples/mcp'),
-    project('example-memberships', 'examples/memberships'),
-    project('example-nestjs', 'examples/nestjs'),
-    project('example-postgres', 'examples/postgres'),
-    project('example-policy-sources', 'examples/policy-sources'),
-    project('example-nextjs', 'examples/nextjs'),
-  ],
+  projects: projects.map(project),
   // A deep run takes twenty times as many cases.
   testTimeout: process.env.SLUICE_DEPTH === 'deep' ? 3_600_000 : 120_000,
   // Tests wait for servers, windows and processes for more than a third of their time: three at a time use two cores.

@@ -2,8 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { Application, Converter } from 'typedoc';
 import { ADDRESSES, PACKAGES, nameOf } from '../scripts/build/packages.mjs';
-import { PAGES } from './assemble.mjs';
-import { ROOT } from './pages.mjs';
+import { API, ROOT } from './pages.mjs';
 
 /** The folder of the reference, relative to the root of the site. */
 export const REFERENCE = 'reference/api/';
@@ -27,7 +26,7 @@ export async function writeReference() {
     tsconfig: fileURLToPath(new URL('tsconfig.reference.json', import.meta.url)),
     plugin: ['typedoc-plugin-markdown'],
     name: 'API reference',
-    out: PAGES + REFERENCE,
+    out: ROOT + API,
     readme: 'none',
     excludeInternal: true,
     excludePrivate: true,

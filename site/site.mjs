@@ -2,13 +2,11 @@
 //
 //   npm run docs [-- --port N]
 //   npm run docs -- build
-import { watch } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { pnpm } from '../scripts/setup/pnpm.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-const root = fileURLToPath(new URL('../', import.meta.url));
 const {
   positionals: [command = 'serve'],
   values: { port },
@@ -18,31 +16,15 @@ if (command !== 'serve' && command !== 'build') {
   process.exit(2);
 }
 
-install();
-const { assemble, assembleOne } = await import('./assemble.mjs');
+// The dependencies of the site alone: a workspace of its own, installed when first used.
+const { status } = pnpm(['install', '--frozen-lockfile', '--prefer-offline', '--loglevel=warn'], here);
+if (status !== 0) process.exit(status ?? 1);
 const { writeReference } = await import('./reference.mjs');
-const { build, createServer } = await import('vitepress');
-assemble();
 await writeReference();
-if (command === 'build') {
-  await build(here);
-} else {
-  await serve();
-}
-
-/** The dependencies of the site alone: a workspace of its own, installed when first used. */
-function install() {
-  const { status } = pnpm(['install', '--frozen-lockfile', '--prefer-offline', '--loglevel=warn'], here);
-  if (status !== 0) process.exit(status ?? 1);
-}
-
-async function serve() {
-  const { documents } = await import('./pages.mjs');
+const { build, createServer } = await import('vitepress');
+if (command === 'build') await build(here);
+else {
   const server = await createServer(here, { port: Number(port), host: '127.0.0.1' });
   await server.listen();
   server.printUrls();
-  watch(`${root}docs`, { recursive: true }, (_, name) => {
-    const document = documents().find(({ source }) => source === `docs/${name}`);
-    if (document) assembleOne(document);
-  });
 }

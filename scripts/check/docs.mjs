@@ -28,7 +28,7 @@ const COMMON_JS = 'packages/nestjs/README.md';
 /** Documents that are read outside of the repository too. */
 const PUBLISHED = new Set(Object.keys(PACKAGES).map((folder) => `packages/${folder}/README.md`));
 
-const all = (text, pattern) => new Set([...text.matchAll(pattern)].map(([, found]) => found));
+const all = (text, pattern, as = String) => new Set([...text.matchAll(pattern)].map(([, found]) => as(found)));
 const headings = all(read('docs/reference/errors.md'), /^### (SLUICE_\w+)/gm);
 const typed = ['errors.ts', 'warnings.ts'].map((name) => read(`packages/core/src/${name}`)).join('\n');
 const codes = all(typed, /[|=] '(SLUICE_\w+)'/g);
@@ -36,15 +36,12 @@ for (const code of codes) if (!headings.has(code)) problems.push(`docs/reference
 for (const code of headings)
   if (!codes.has(code)) problems.push(`docs/reference/errors.md describes ${code}, which the code does not have`);
 
-// Includes new files that are not committed yet. Leaves out removed files that are still in the index, and folders that
-// hold nothing: a clone does not have them.
-const { stdout } = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
-  cwd: root,
-  encoding: 'utf8',
-});
-const files = stdout.split('\n').filter((file) => file !== '' && existsSync(join(root, file)));
+// Includes new files that are not committed yet. Leaves out removed files that are still in the index.
+const listed = spawnSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' }).stdout;
+const files = listed.split('\n').filter((file) => file !== '' && existsSync(join(root, file)));
 const documents = files.filter((file) => file.endsWith('.md'));
-const inClone = new Set([root.slice(0, -1), ...files.flatMap(withFolders)]);
+/** A clone has no folders that hold nothing. */
+const isInClone = (path) => path === '.' || files.some((file) => file === path || file.startsWith(`${path}/`));
 for (const file of documents) {
   const text = read(file).replace(/```.*?```/gs, '');
   for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
@@ -55,11 +52,10 @@ for (const file of documents) {
       problems.push(
         `${file} links to ${target}: it is published, so that its links begin with ${ADDRESSES.repository}`,
       );
-    const there = path === '' ? join(root, file) : join(root, ours ? '' : dirname(file), path);
-    if (!inClone.has(there.replace(/\/$/, ''))) problems.push(`${file} links to ${target}, which is not there`);
-    else if (anchor && there.endsWith('.md') && !anchorsOf(readFileSync(there, 'utf8')).has(anchor)) {
+    const there = path === '' ? file : join(ours ? '' : dirname(file), path).replace(/\/$/, '');
+    if (!isInClone(there)) problems.push(`${file} links to ${target}, which is not there`);
+    else if (anchor && there.endsWith('.md') && !all(read(there), /^#+ (.*)$/gm, anchorOf).has(anchor))
       problems.push(`${file} links to ${target}, which has no such heading`);
-    }
   }
 }
 
@@ -106,11 +102,6 @@ if (!process.argv.includes('--links')) {
 for (const problem of problems) console.error(problem);
 process.exit(problems.length > 0 ? 1 : 0);
 
-function withFolders(file) {
-  const folder = dirname(file);
-  return folder === '.' ? [join(root, file)] : [join(root, file), ...withFolders(folder)];
-}
-
 // Each can import the built packages and their dependencies, also those for development.
 async function checkExamples(compilerOptions) {
   const { freePort } = await import('../../packages/testkit/dist/free-port.js'); // the links are checked without a build
@@ -147,8 +138,4 @@ function compile(folder) {
     encoding: 'utf8',
   });
   if (said + stderr !== '') problems.push((said + stderr).replace(/^(\S+)-\d+\.c?ts\((\d+),\d+\)/gm, '$1.md:$2'));
-}
-
-function anchorsOf(markdown) {
-  return new Set([...markdown.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading)));
 }

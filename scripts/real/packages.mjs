@@ -22,10 +22,7 @@ const tarballs = Object.fromEntries(
   ]),
 );
 
-const onNodes = (versions, programs) =>
-  versions.flatMap((version) => programs.map((program) => [...nodeOf(version), ...program.split(' ')]));
-const nodeOf = (version) => ['npx', '--yes', '-p', `node@${version}`, 'node'];
-const NODES = ['20.19', '22', '24', '26'];
+const NODES = ['20.19', '22', '24', '26'].map((version) => `npx --yes -p node@${version} node`);
 const nest = (major) => ({
   ...{ '@nestjs/common': major, '@nestjs/core': major, '@nestjs/platform-express': major },
   ...{ 'reflect-metadata': '0.2', rxjs: '7', typescript: '5.9', '@types/node': '20' },
@@ -62,8 +59,8 @@ for (const [name, adapter, framework, source] of [
   ['NestJS 12', 'nestjs', nest('12'), 'ts'],
 ]) {
   const documents = [`packages/${adapter}/README.md`];
-  const commands = source === undefined ? [] : [['npx', 'tsc', '-p', '.']];
-  ROWS[name] = { adapters: [adapter], dependencies: framework, commands, documents, source, by: NODES.map(nodeOf) };
+  const commands = source === undefined ? [] : ['npx tsc -p .'];
+  ROWS[name] = { adapters: [adapter], dependencies: framework, commands, documents, source, by: NODES };
 }
 
 const guides = readdirSync(join(root, 'docs/guides')).map((name) => `docs/guides/${name}`);
@@ -80,8 +77,8 @@ const EVERYTHING = {
   ],
   installs: false,
 };
-const yarn = (command) => ['npx', '--yes', '-p', '@yarnpkg/cli-dist@4', 'yarn', ...command.split(' ')];
-const bun = (command) => ['npx', '--yes', '-p', 'bun@1.4.5', 'bun', ...(command ? [command] : [])];
+const YARN = 'npx --yes -p @yarnpkg/cli-dist@4 yarn';
+const BUN = 'npx --yes -p bun@1.4.5 bun';
 for (const version of ['5.4', '5.9', '6', '7']) {
   ROWS[`TypeScript ${version}`] = {
     adapters: ['express', 'web'],
@@ -89,48 +86,47 @@ for (const version of ['5.4', '5.9', '6', '7']) {
     commands: ['nodenext', 'node16', 'bundler'].flatMap((module) => [
       compiler(module, 'program'),
       // Hono's own declarations need TypeScript 5.7.
-      compiler(module, 'handlers', ...(version === '5.4' ? ['--skipLibCheck'] : [])),
+      compiler(module, 'handlers', version === '5.4' ? '--skipLibCheck' : ''),
     ]),
   };
 }
 Object.assign(ROWS, {
-  'One copy': { adapters: ['express'], dependencies: WITH_EXPRESS, commands: onNodes(NODES, ['one-copy.mjs']) },
-  npm: { ...EVERYTHING, installs: true, commands: [], by: [['node']] },
+  'One copy': {
+    adapters: ['express'],
+    dependencies: WITH_EXPRESS,
+    commands: NODES.map((node) => `${node} one-copy.mjs`),
+  },
+  npm: { ...EVERYTHING, installs: true, commands: [], by: ['node'] },
   'Yarn PnP': {
-    ...{ ...EVERYTHING, prepare: useYarn, by: [yarn('node')] },
+    ...{ ...EVERYTHING, prepare: useYarn, by: [`${YARN} node`] },
     // Its loader of ES modules finds another copy than its `require`.
-    commands: [yarn('install'), [...yarn('node'), '-p', 'require("@sluice/express").rateLimit.name']],
+    commands: [`${YARN} install`, `${YARN} node -p require("@sluice/express").rateLimit.name`],
   },
   pnpm: {
-    ...{ ...EVERYTHING, prepare: usePnpm, by: [['node']] },
-    commands: [
-      ['npx', '--yes', 'pnpm@12', 'install', '--prefer-offline'],
-      ['node', 'one-copy.mjs'],
-    ],
+    ...{ ...EVERYTHING, prepare: usePnpm, by: ['node'] },
+    commands: ['npx --yes pnpm@12 install --prefer-offline', 'node one-copy.mjs'],
   },
-  Bun: { ...EVERYTHING, commands: [bun('install')], by: [bun('')] },
+  Bun: { ...EVERYTHING, commands: [`${BUN} install`], by: [BUN] },
   Vitest: {
     ...{ adapters: ['express'], dependencies: { ...WITH_EXPRESS, vitest: '3' } },
-    commands: [['npx', 'vitest', 'run', 'express.vitest.test.mjs']],
+    commands: ['npx vitest run express.vitest.test.mjs'],
   },
   Jest: {
     ...{ adapters: ['express'], dependencies: { ...WITH_EXPRESS, jest: '30' } },
-    commands: [['npx', 'jest', 'express.jest.test.cjs']],
+    commands: ['npx jest express.jest.test.cjs'],
   },
   esbuild: {
     ...{ adapters: ['express'], dependencies: { ...WITH_EXPRESS, esbuild: '0.28.2' } },
-    commands: [['node', 'bundle.mjs']],
+    ...{ commands: [], documents: ['README.md'], by: ['node bundle.mjs esm', 'node bundle.mjs cjs'] },
   },
   'Next.js 16': {
     ...{ adapters: ['web'], dependencies: NEXT, prepare: useNextExample },
-    commands: [
-      ['npx', 'next', 'build'],
-      ['node', 'next.mjs'],
-    ],
+    commands: ['npx next build', 'node next.mjs'],
   },
   'SQLite store': {
     ...{ adapters: [], dependencies: { 'better-sqlite3': '13.2.0' } },
-    commands: onNodes(['22', '24', '26'], ['--test sqlite-store.test.mjs']),
+    // Not on Node 20, which has no SQLite.
+    commands: NODES.slice(1).map((node) => `${node} --test sqlite-store.test.mjs`),
   },
 });
 
@@ -153,13 +149,13 @@ try {
       .filter(({ verb, path }) => verb !== 'check' && path.endsWith('.js') === (source === 'js'))
       .map((example) => ({ ...example, path: example.path.replace(/[jt]s$/, source) }));
     const folder = prepared(name, row, examples);
-    const install = ['npm', 'install', '--no-audit', '--no-fund', '--prefer-offline'];
+    const install = 'npm install --no-audit --no-fund --prefer-offline';
     for (const command of row.installs === false ? row.commands : [install, ...row.commands])
-      report(command.join(' '), run(folder, command));
+      report(command, run(folder, command));
     for (const command of by) {
       for (const example of examples) {
         const program = source === 'js' ? example.path : `out/${example.path.replace('ts', 'js')}`;
-        report(`${command.join(' ')} ${program}`, (await runExample(folder, example, program, command)).join('\n'));
+        report(`${command} ${program}`, (await runExample(folder, example, program, command.split(' '))).join('\n'));
       }
     }
   }
@@ -207,26 +203,16 @@ function useYarn(folder) {
 }
 
 /** Compiles a program that uses what users name most: strict, and with the declarations of libraries checked too. */
-function compiler(module, program, ...more) {
-  const isBundler = module === 'bundler';
-  const files = isBundler ? [`${program}.mts`] : [`${program}.mts`, `${program}.cts`];
-  const modules = ['--module', isBundler ? 'esnext' : module, '--moduleResolution', module];
-  const target = ['--target', 'es2022', '--types', 'node', '--lib', 'es2023'];
-  return [
-    'npx',
-    'tsc',
-    '--strict',
-    '--exactOptionalPropertyTypes',
-    '--noEmit',
-    ...modules,
-    ...target,
-    ...more,
-    ...files,
-  ];
+function compiler(module, program, more = '') {
+  const [modules, files] =
+    module === 'bundler' ? ['esnext', `${program}.mts`] : [module, `${program}.mts ${program}.cts`];
+  const checked = '--strict --exactOptionalPropertyTypes --noEmit --target es2022 --types node --lib es2023';
+  return `npx tsc ${checked} --module ${modules} --moduleResolution ${module} ${more} ${files}`;
 }
 
 /** What a command printed if it failed, or nothing. */
-function run(cwd, [command, ...args]) {
+function run(cwd, line) {
+  const [command, ...args] = line.split(/ +/);
   const env = { ...process.env, NEXT_TELEMETRY_DISABLED: '1' };
   // Set by an outer npm or npx; an inner one would take them as its own options.
   for (const name of Object.keys(env)) if (/^npm_(config_(package|call)|package_)/.test(name)) delete env[name];

@@ -1,15 +1,11 @@
 // Uses the page in a real Chromium as an operator does, with hostile keys: light, dark, and 390 px wide.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { after, before, test } from 'node:test';
-import { chromium } from 'playwright-core';
-import axe from 'axe-core';
+import { before, test } from 'node:test';
 import { createLimiter, fixedWindow, memoryStore, slidingWindow } from '../../packages/core/dist/index.js';
 import { createPolicies, managed, redisSource } from '../../packages/core/dist/managed.js';
 import { page as operatorsPage } from '@sluice/page';
-import { startRedis } from '../../packages/testkit/dist/redis-server.js';
-import { CHROMIUM_ARGS, findChromium } from '../setup/find-chromium.mjs';
+import { listen, openChromium, violationsIn } from '../setup/chromium.mjs';
+import { atEnd, listening, redisServer } from './programs.mjs';
 
 const TOKEN = 'a long secret';
 const HOSTILE = [
@@ -23,8 +19,7 @@ const WIDER = 'document.documentElement.scrollWidth - innerWidth';
 const changes = [];
 const limiter = createLimiter({ name: 'api', policy: slidingWindow({ limit: 5, window: '1h' }) });
 const login = createLimiter({ name: 'login', policy: fixedWindow({ limit: 3, window: '15m' }) });
-const redis = await startRedis();
-const policies = createPolicies(redisSource(redis.url, { prefix: 'page' }));
+const policies = createPolicies(redisSource((await redisServer()).url, { prefix: 'page' }));
 await policies.put('orders', fixedWindow({ limit: 3, window: '1h' }), { apps: ['shop'] });
 const orders = createLimiter({
   name: 'orders',
@@ -34,37 +29,31 @@ const orders = createLimiter({
   store: memoryStore(),
 });
 const handler = operatorsPage({ token: TOKEN, log: (change) => changes.push(change) });
-const server = createServer((request, response) => void handler(request, response));
+const port = await listening((request, response) => void handler(request, response));
 let browser;
 let page;
-let problems = [];
+const said = [];
 
 before(async () => {
   for (const key of [...HOSTILE, 'ann', '203.0.113.7']) for (let i = 0; i < 9; i++) await limiter.consume(key);
   for (let i = 0; i < 40; i++) await login.consume('bob');
   for (let i = 0; i < 30; i++) await orders.consume('acme');
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  browser = await chromium.launch({ executablePath: findChromium(), args: CHROMIUM_ARGS });
+  browser = await openChromium();
   page = await opened();
 });
 
-after(async () => {
+atEnd(async () => {
   await browser?.close();
   await handler.close();
-  server.closeAllConnections();
-  server.close();
   await Promise.all([limiter.close(), login.close(), orders.close()]);
   await policies.close();
-  await redis.stop();
 });
 
 async function opened(options = {}) {
   const context = await browser.newContext({ httpCredentials: { username: 'ann', password: TOKEN }, ...options });
   const made = await context.newPage();
-  made.on('pageerror', (error) => problems.push(error.message));
-  made.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-  await made.goto(`http://127.0.0.1:${server.address().port}/limits/`);
+  listen(made, said);
+  await made.goto(`http://127.0.0.1:${port}/limits/`);
   await made.getByRole('heading', { name: 'Denied most' }).waitFor();
   return made;
 }
@@ -168,7 +157,6 @@ test('a change that the server rejects says why, and what was written stays', as
   await form(page).getByLabel('Reason').fill('a mistake');
   await form(page).getByRole('button', { name: 'Another limit for this key' }).click();
   await form(page).getByRole('alert').getByText('limit must be').waitFor();
-  problems = problems.filter((text) => !text.includes('400')); // the console tells of each response that is an error
 
   assert.equal(await form(page).getByLabel('limit', { exact: true }).inputValue(), '-1');
   assert.equal((await orders.peek('acme')).limit, 3);
@@ -188,14 +176,6 @@ test('counts are shown as they come, and stay while the keyboard is among them',
   await page.getByLabel('Key, such as an address or a user').focus();
 });
 
-/** What axe-core finds in the present state of a page: rule, element, and why. */
-async function violationsIn(other, state) {
-  const { violations } = await other.evaluate(() => globalThis.axe.run());
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ target, failureSummary }) => `${state}: ${id} ${target.join(' ')} ${failureSummary}`),
-  );
-}
-
 for (const [name, options] of [
   ['light', { colorScheme: 'light', viewport: { width: 1280, height: 900 } }],
   ['dark', { colorScheme: 'dark', viewport: { width: 1280, height: 900 } }],
@@ -203,13 +183,12 @@ for (const [name, options] of [
 ]) {
   test(`nothing is wider than the window, and axe finds nothing: ${name}`, async () => {
     const other = await opened({ ...options, bypassCSP: true });
-    await other.evaluate(axe.source);
-    const found = await violationsIn(other, 'at first');
+    const found = await violationsIn(other);
     await other.getByRole('button', { name: 'acme', exact: true }).first().click();
     await other.getByText(/3 of 3 in 1h, 0 left/).waitFor();
-    found.push(...(await violationsIn(other, 'a key')));
+    found.push(...(await violationsIn(other)));
     await other.getByText('Another limit for this key …').click();
-    found.push(...(await violationsIn(other, 'a form')));
+    found.push(...(await violationsIn(other)));
     const width = await other.evaluate(WIDER);
     await other.context().close();
 
@@ -237,5 +216,9 @@ test('a key is blocked from its row, which is what happened to this key by this 
 });
 
 test('no error was shown in the console: the Content-Security-Policy allows all that the page does', () => {
-  assert.deepEqual(problems, []);
+  // It tells of each response that is an error.
+  assert.deepEqual(
+    said.filter((text) => !text.includes('status of 400')),
+    [],
+  );
 });

@@ -9,9 +9,8 @@ import { createInterface } from 'node:readline';
 import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../packages/testkit/dist/free-port.js';
-import { startRedis } from '../../packages/testkit/dist/redis-server.js';
 import { until } from '../../packages/testkit/dist/until.js';
-import { maven, root, serve } from './programs.mjs';
+import { maven, redisServer, root, serve } from './programs.mjs';
 
 const folder = `${root}scripts/real/sentinel/java`;
 const trace = `${root}packages/server/test/sentinel/trace`;
@@ -62,7 +61,7 @@ async function relayTo(port) {
 
 test("the trace that npm test replays is what Sentinel's client sends, and is answered", async () => {
   const port = await freePort();
-  const service = await serve(`${trace}/limits.yaml`, { sentinel: port });
+  await serve(`${trace}/limits.yaml`, { sentinel: port });
   const relay = await relayTo(port);
   const client = await startClient(relay.port);
   const answers = [];
@@ -74,7 +73,6 @@ test("the trace that npm test replays is what Sentinel's client sends, and is an
   for (const command of commands) answers.push(await client.say(command));
   client.end();
   relay.close();
-  await service.kill();
 
   const recorded = { commands, answers, ...relay.sent };
   if (process.env.SLUICE_RECORD === '1') {
@@ -93,11 +91,11 @@ function maxInASecond(instants) {
 }
 
 test('one replica is killed: the client decides locally until it is connected to the other', async () => {
-  const redis = await startRedis();
+  const { url } = await redisServer();
   const [port, otherPort] = [await freePort(), await freePort()];
-  const [replica, other] = await Promise.all(
+  const [replica] = await Promise.all(
     [port, otherPort].map((sentinel) =>
-      serve(`${root}scripts/real/sentinel/replicas.yaml`, { sentinel }, '--redis', redis.url, '--prefix', 'row'),
+      serve(`${root}scripts/real/sentinel/replicas.yaml`, { sentinel }, '--redis', url, '--prefix', 'row'),
     ),
   );
   const relay = await relayTo(port);
@@ -110,8 +108,6 @@ test('one replica is killed: the client decides locally until it is connected to
   const passed = (await loading).split(' ').map(Number);
   client.end();
   relay.close();
-  await other.kill();
-  await redis.stop();
 
   const before = passed.filter((atMs) => atMs < killedAtMs);
   const max = maxInASecond(passed);

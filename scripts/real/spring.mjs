@@ -2,21 +2,15 @@
 // Needs a JDK 17, Maven and faketime (Debian: maven, faketime). Run `npm run build` first.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { freePort } from '../../packages/testkit/dist/free-port.js';
-import { startRedis } from '../../packages/testkit/dist/redis-server.js';
-import { startProgram } from '../../packages/testkit/dist/program.js';
 import { until } from '../../packages/testkit/dist/until.js';
-import { maven, root, serve } from './programs.mjs';
+import { listening, maven, redisServer, root, serve, start } from './programs.mjs';
 
 const example = `${root}examples/spring-cloud-gateway`;
-const programs = [];
 /** Java starts slowly beside other work. */
 const LONG_MS = 300_000;
-let redis;
-let upstream;
+let upstreamPort;
 let service;
 let servicePort;
 /** Of the first, whose clock is right; of the second, an hour ahead; of one that denies where nothing decides. */
@@ -32,9 +26,9 @@ async function startGateway({ onError = 'allow', ahead = false } = {}) {
     SLUICE_URL: `http://127.0.0.1:${servicePort}`,
     SLUICE_ON_ERROR: onError,
     SLUICE_TIMEOUT: '10s', // for a machine that does more than this
-    UPSTREAM: `http://127.0.0.1:${upstream.address().port}`,
+    UPSTREAM: `http://127.0.0.1:${upstreamPort}`,
   };
-  programs.push(await startProgram('java', java, () => true, { env }));
+  await start('java', java, () => true, { env });
   await until('the gateway is ready', () => fetch(`http://127.0.0.1:${port}/`), LONG_MS);
   return port;
 }
@@ -54,27 +48,15 @@ async function ask(port, user) {
 
 before(async () => {
   maven(example, 'package');
-  redis = await startRedis();
-  upstream = createServer((request, response) => {
-    response.setHeader('x-upstream-date', String(Date.now()));
-    response.end('hello\n');
-  });
-  upstream.listen(0, '127.0.0.1');
-  await once(upstream, 'listening');
+  upstreamPort = await listening((_request, response) => response.end('hello\n'));
   servicePort = await freePort();
   const limits = `${example}/limits.yaml`;
-  service = await serve(limits, { http: servicePort }, '--redis', redis.url, '--timeout', '5s');
+  service = await serve(limits, { http: servicePort }, '--redis', (await redisServer()).url, '--timeout', '5s');
   gateways = [
     await startGateway(),
     await startGateway({ ahead: true }),
     await startGateway({ onError: 'deny', ahead: true }),
   ];
-});
-after(async () => {
-  await Promise.all(programs.map((program) => program.kill()));
-  await service?.kill();
-  upstream?.close();
-  await redis?.stop();
 });
 
 test('5 of 8 requests pass over both gateways, and the others get 429', async () => {

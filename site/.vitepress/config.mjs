@@ -1,17 +1,23 @@
-// How VitePress makes the site from the pages that assemble.mjs puts together.
+// How VitePress makes the site of the repository's documents.
 import { readFileSync } from 'node:fs';
-import { posix } from 'node:path';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
 import { ADDRESSES } from '../../scripts/build/packages.mjs';
 import { anchorOf } from '../anchors.mjs';
 import { sidebars } from '../navigation.mjs';
-import { PAGES } from '../assemble.mjs';
-import { ROOT } from '../pages.mjs';
+import { API, ROOT, linkOf, pageOf } from '../pages.mjs';
 
 const description = 'Rate limiting for Node.js that holds across processes, exact to the unit and the millisecond.';
 
 export default defineConfig({
-  srcDir: '.cache/pages',
+  srcDir: '..',
+  // Documents that are no pages.
+  srcExclude: [
+    ...['{README,AGENTS}.md', 'site/README.md', 'examples/*/**/*.md'],
+    ...['packages/*/*/**/*.md', 'packages/*/SKILL.md', 'packages/benchmarks/*.md'],
+  ],
+  rewrites: (source) => pageOf(source),
   cacheDir: '.cache/vite',
   outDir: 'dist',
   title: 'Sluice',
@@ -29,16 +35,18 @@ export default defineConfig({
   ],
   // The playground is bundled from the sources of the packages.
   vite: {
+    plugins: [{ name: 'from-root', enforce: 'post', config: findFromRoot }],
+    publicDir: fileURLToPath(new URL('../public', import.meta.url)),
     resolve: { conditions: ['@sluice/source'] },
     // Clients of Redis, which only a store in Redis loads: the playground counts in memory.
     build: { rollupOptions: { external: ['ioredis', 'redis'] } },
-    server: { fs: { allow: [ROOT] } },
   },
   markdown: {
     anchor: { slugify: anchorOf },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     codeTransformers: [{ line: wrapCommands }],
     config(md) {
+      leadLinks(md);
       framePictures(md);
       makeTablesReadable(md);
       breakCodes(md);
@@ -68,16 +76,32 @@ export default defineConfig({
     },
     socialLinks: [{ icon: 'github', link: ADDRESSES.repository, ariaLabel: 'The repository' }],
     editLink: {
-      pattern: ({ frontmatter }) => `${frontmatter.repository}/edit/main/${frontmatter.source}`,
+      pattern: `${ADDRESSES.repository}/edit/main/:path`,
       text: 'Edit this page',
     },
     footer: { message: 'MIT licensed' },
   },
   transformPageData(page) {
-    page.frontmatter.repository = ADDRESSES.repository;
-    page.frontmatter.editLink ??= page.frontmatter.source !== undefined;
+    if (page.filePath.startsWith(API)) page.frontmatter.editLink = false;
   },
 });
+
+/** VitePress looks for its own dependencies where the documents are: at the root, which has none of them. */
+function findFromRoot({ optimizeDeps }) {
+  optimizeDeps.include = optimizeDeps.include.map((name) => name.replace(/^vitepress/, '../site > vitepress'));
+}
+
+/** The file of a document, also while its page has another name. */
+const fileOf = ({ path, realPath = path }) => realPath;
+
+/** Makes the links work on the site. */
+function leadLinks(md) {
+  const render = md.renderer.rules.link_open;
+  md.renderer.rules.link_open = (tokens, i, options, env, self) => {
+    tokens[i].attrSet('href', linkOf(tokens[i].attrGet('href'), relative(ROOT, fileOf(env))));
+    return render(tokens, i, options, env, self);
+  };
+}
 
 /** Gives every picture its size, so that nothing moves when it arrives, and a frame that scrolls on a phone. */
 function framePictures(md) {
@@ -85,7 +109,7 @@ function framePictures(md) {
   md.renderer.rules.image = (tokens, i, options, env, self) => {
     const source = tokens[i].attrGet('src');
     if (!source.endsWith('.svg') || /^[a-z]+:/.test(source)) return render(tokens, i, options, env, self);
-    const picture = readFileSync(posix.join(PAGES, posix.dirname(env.relativePath), source), 'utf8');
+    const picture = readFileSync(join(fileOf(env), '..', source), 'utf8');
     const [, width, height] = /viewBox="0 0 ([\d.]+) ([\d.]+)"/.exec(picture);
     tokens[i].attrSet('width', width);
     tokens[i].attrSet('height', height);

@@ -1,9 +1,8 @@
 // The site as it was built, behind a static server, in a real browser.
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
 import { serve } from 'vitepress';
-import { CHROMIUM_ARGS, findChromium } from '../../scripts/setup/find-chromium.mjs';
+import { listen, openChromium } from '../../scripts/setup/chromium.mjs';
 
 /** The folder of the site, which was built into dist/. */
 export const SITE_FOLDER = fileURLToPath(new URL('../', import.meta.url));
@@ -15,22 +14,12 @@ export const LINK =
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 
-/** The built site in a browser. Close it. */
-export class Site {
-  static async open() {
-    const app = await serve({ root: SITE_FOLDER, port: { port: 0, host: '127.0.0.1' } });
-    const { server } = app;
-    if (!server.listening) await once(server, 'listening');
-    const browser = await chromium.launch({ executablePath: findChromium(), args: CHROMIUM_ARGS });
-    return new Site(server, browser);
-  }
-
-  constructor(server, browser) {
-    this.server = server;
-    this.browser = browser;
-    /** Its address, without a slash at the end. */
-    this.origin = `http://127.0.0.1:${server.address().port}`;
-  }
+/** The built site in a browser: `origin`, its address without a slash at the end, and tabs. Close it. */
+export async function openSite() {
+  const { server } = await serve({ root: SITE_FOLDER, port: { port: 0, host: '127.0.0.1' } });
+  if (!server.listening) await once(server, 'listening');
+  const browser = await openChromium();
+  const origin = `http://127.0.0.1:${server.address().port}`;
 
   /**
    * A tab of its own, without anything stored.
@@ -38,30 +27,28 @@ export class Site {
    * @returns The page, and `said`: what the browser reports as wrong (errors and warnings on the console, exceptions,
    *   failed requests) and what was asked of other hosts.
    */
-  async tab({ viewport = DESKTOP, colorScheme = 'light' } = {}) {
-    const context = await this.browser.newContext({ viewport, colorScheme, serviceWorkers: 'block' });
+  async function tab({ viewport = DESKTOP, colorScheme = 'light' } = {}) {
+    const context = await browser.newContext({ viewport, colorScheme, serviceWorkers: 'block' });
     const page = await context.newPage();
     page.setDefaultTimeout(60_000);
     const said = [];
-    page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) said.push(`${page.url()}: ${message.text()}`);
-    });
-    page.on('pageerror', (error) => said.push(`${page.url()}: ${error.message}`));
+    listen(page, said);
     page.on('requestfailed', (request) => {
       const why = request.failure()?.errorText;
       // What a page that was left still waited for.
       if (why !== 'net::ERR_ABORTED') said.push(`${page.url()}: ${request.url()} ${why}`);
     });
     page.on('request', (request) => {
-      if (!request.url().startsWith(this.origin) && !request.url().startsWith('data:'))
+      if (!request.url().startsWith(origin) && !request.url().startsWith('data:'))
         said.push(`${page.url()}: asks ${request.url()}`);
     });
     return { page, said, close: () => context.close() };
   }
 
-  async close() {
-    await this.browser.close();
-    this.server.closeAllConnections();
-    await new Promise((closed) => this.server.close(closed));
+  async function close() {
+    await browser.close();
+    server.closeAllConnections();
+    await new Promise((closed) => server.close(closed));
   }
+  return { origin, tab, close };
 }

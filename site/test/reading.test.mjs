@@ -1,10 +1,10 @@
 // What a reader does: searches, changes the theme, reads on a phone.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { PHONE, Site } from './browser.mjs';
+import { PHONE, openSite } from './browser.mjs';
 
 let site;
-before(async () => (site = await Site.open()));
+before(async () => (site = await openSite()));
 after(() => site?.close());
 
 async function search(page, query) {
@@ -14,32 +14,20 @@ async function search(page, query) {
   return page.$$eval('#localsearch-list li[role=option] a', (links) => links.map((link) => link.getAttribute('href')));
 }
 
-for (const [query, expected] of [
-  ['token bucket', /^\/(guides\/which-policy|reference\/policies)#/],
-  ['trust proxy', /^\/guides\/behind-a-proxy/],
-  ['SLUICE_UNIT_MISSING', /^\/reference\/errors#sluice_unit_missing$/],
-  ['Retry-After', /^\/reference\/headers/],
-  ['createLimiter', /^\/reference\/api\/@sluice\/core\/functions\/createLimiter/],
-  ['express-rate-limit', /^\/guides\/coming-from-express-rate-limit/],
-  ['redis is away', /^\/guides\/when-redis-fails/],
-  ['--max-clients', /^\/(packages\/cli|guides\/choosing-a-limit)#/],
-  ['429', /^\/reference\/headers/],
-]) {
-  test(`a search for "${query}" finds what is about it among the first five`, async () => {
-    const { page, said, close } = await site.tab();
-    await page.goto(site.origin, { waitUntil: 'networkidle' });
-    const found = await search(page, query);
+/** What readers type, the page that is about it, and among how many it is. */
+const NAMES = [
+  ['token bucket', '/(guides/which-policy|reference/policies)#'],
+  ['trust proxy', '/guides/behind-a-proxy'],
+  ['SLUICE_UNIT_MISSING', '/reference/errors#sluice_unit_missing$'],
+  ['Retry-After', '/reference/headers'],
+  ['createLimiter', '/reference/api/@sluice/core/functions/createLimiter'],
+  ['express-rate-limit', '/guides/coming-from-express-rate-limit'],
+  ['redis is away', '/guides/when-redis-fails'],
+  ['--max-clients', '/(packages/cli|guides/choosing-a-limit)#'],
+  ['429', '/reference/headers'],
+];
 
-    assert.ok(
-      found.slice(0, 5).some((link) => expected.test(link)),
-      found.slice(0, 10).join('\n'),
-    );
-    assert.deepEqual(said, []);
-    await close();
-  });
-}
-
-/** What readers type, in words that no guide has in its title, and the guide that answers. */
+/** In words that no guide has in its title, and the guide that answers. */
 const QUESTIONS = [
   ['stop brute force login', 'limit-logins'],
   ['429 behind nginx', 'behind-a-proxy'],
@@ -63,17 +51,23 @@ const QUESTIONS = [
   ['simultaneous requests per user max 3', 'concurrency'],
 ];
 
-test('a search for a question finds the guide that answers it among the first three', async () => {
-  const { page, close } = await site.tab();
-  const lost = [];
-  for (const [question, guide] of QUESTIONS) {
+test('a search finds what is about it among the first five, for a question among the first three', async () => {
+  const wrong = [];
+  const asked = [
+    ...NAMES.map(([query, address]) => [query, new RegExp(`^${address}`), 5]),
+    ...QUESTIONS.map(([query, guide]) => [query, new RegExp(`^/guides/${guide}#`), 3]),
+  ];
+  for (const [query, address, count] of asked) {
+    // VitePress keeps the last question of a tab, and first shows what it had found.
+    const { page, said, close } = await site.tab();
     await page.goto(site.origin, { waitUntil: 'networkidle' });
-    const found = (await search(page, question)).slice(0, 3);
-    if (!found.some((link) => link.startsWith(`/guides/${guide}#`))) lost.push(`${question}: ${found.join(' ')}`);
+    const found = (await search(page, query)).slice(0, count);
+    if (!found.some((link) => address.test(link))) wrong.push(`${query}: ${found.join(' ')}`);
+    wrong.push(...said);
+    await close();
   }
 
-  assert.deepEqual(lost, []);
-  await close();
+  assert.deepEqual(wrong, []);
 });
 
 test('the theme is that of the machine until it is switched, and stays switched', async () => {
@@ -157,8 +151,8 @@ test('on a phone, the menu leads on', async () => {
   const { page, close } = await site.tab({ viewport: PHONE });
   await page.goto(`${site.origin}/guides/which-policy`, { waitUntil: 'networkidle' });
   await page.click('.VPLocalNav .menu');
-  await page.click('.VPSidebar >> text=Pacing');
+  await page.click('.VPSidebar >> text=Delay requests');
   await page.waitForURL('**/guides/pacing');
-  await page.waitForFunction(() => document.querySelector('h1').textContent.startsWith('Pacing'));
+  await page.waitForFunction(() => document.querySelector('h1').textContent.startsWith('Delay requests'));
   await close();
 });

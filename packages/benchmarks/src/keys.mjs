@@ -28,3 +28,21 @@ export function drawKeys(shape) {
     return isNew[draw] ? `new-${at}` : drawn[draw];
   };
 }
+
+/** What a process can be asked that decides over keys of a shape, and measures a slice. */
+export function deciding({ consume, denies }, shape, slice) {
+  return {
+    slice,
+    warm: async ({ ms }) => {
+      const keys = keysOf(shape);
+      for (let i = 0; i < keys.length; i += 500) await Promise.all(keys.slice(i, i + 500).map(consume));
+      await slice({ ms });
+    },
+    /** For each of these decisions of one key whether it was a denial. */
+    denials: async ({ times }) => {
+      const seen = [];
+      for (let i = 0; i < times; i++) seen.push(denies(await consume('key')));
+      return seen;
+    },
+  };
+}

@@ -1,72 +1,13 @@
 // What does a decision in memory cost?
-import FastifyStore from '@fastify/rate-limit/store/LocalStore.js';
-import { ThrottlerStorageService } from '@nestjs/throttler';
-import { createLimiter, fixedWindow, memoryStore, slidingWindow, tokenBucket } from '@sluice/core';
-import { MemoryStore } from 'express-rate-limit';
-import KoaMemory from 'koa-ratelimit/limiter/memory.js';
-import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { cpuUs, inTurn, startChild, toRow } from './in-turn.mjs';
-import { drawKeys, keysOf, SHAPES } from './keys.mjs';
+import { deciding, drawKeys, keysOf, SHAPES } from './keys.mjs';
+import { IN_MEMORY } from './peers.mjs';
 
-const WINDOW_MS = 3_600_000;
-const MAX_KEYS = 2_000_000;
 /** Decisions between two looks at the CPU time. */
 const IN_A_ROW = 1000;
 
-const sluice = (policyOf) => (limit) => {
-  const limiter = createLimiter({ policy: policyOf(limit), store: memoryStore({ maxKeys: MAX_KEYS }) });
-  return { consume: (key) => limiter.consume(key), denies: ({ allowed }) => !allowed };
-};
-
-/** By name: makes, for a limit, what consumes a unit of a key and what reads a denial. */
-export const contenders = {
-  'Map by hand': (limit) => {
-    const counts = new Map();
-    const consume = (key) => {
-      const now = Date.now();
-      let entry = counts.get(key);
-      if (entry === undefined || entry.endMs <= now) counts.set(key, (entry = { used: 0, endMs: now + WINDOW_MS }));
-      return ++entry.used <= limit;
-    };
-    return { consume, denies: (allowed) => !allowed };
-  },
-  sluice: sluice((limit) => fixedWindow({ limit, window: WINDOW_MS })),
-  'sluice, slidingWindow': sluice((limit) => slidingWindow({ limit, window: WINDOW_MS })),
-  'sluice, tokenBucket': sluice((limit) => tokenBucket({ capacity: limit, refill: limit, every: WINDOW_MS })),
-  'express-rate-limit': (limit) => {
-    const store = new MemoryStore();
-    store.init({ windowMs: WINDOW_MS });
-    return { consume: (key) => store.increment(key), denies: ({ totalHits }) => totalHits > limit };
-  },
-  '@fastify/rate-limit': (limit) => {
-    const store = new FastifyStore(false, false, MAX_KEYS);
-    let answer;
-    const keep = (_, entry) => (answer = entry);
-    const consume = (key) => {
-      store.incr(key, keep, WINDOW_MS, limit);
-      return answer;
-    };
-    return { consume, denies: ({ current }) => current > limit };
-  },
-  'rate-limiter-flexible': (limit) => {
-    const limiter = new RateLimiterMemory({ points: limit, duration: WINDOW_MS / 1000 });
-    return { consume: (key) => limiter.consume(key).catch(() => null), denies: (answer) => answer === null };
-  },
-  'koa-ratelimit': (limit) => {
-    const db = new Map();
-    // As its middleware does: an object for each request.
-    const consume = (id) => new KoaMemory({ id, db, max: limit, duration: WINDOW_MS }).get();
-    return { consume, denies: ({ remaining }) => remaining === 0 };
-  },
-  '@nestjs/throttler': (limit) => {
-    const storage = new ThrottlerStorageService();
-    const consume = (key) => storage.increment(key, WINDOW_MS, limit, WINDOW_MS, 'default');
-    return { consume, denies: ({ isBlocked }) => isBlocked };
-  },
-};
-
 export async function measureMemory({ generations, rounds, sliceMs, heapKeys, wants, log }) {
-  const names = Object.keys(contenders);
+  const names = Object.keys(IN_MEMORY);
   const rows = [];
   for (const [scene, { says }] of Object.entries(SHAPES).filter(([name]) => wants(name))) {
     log(`memory, ${says}`);
@@ -91,7 +32,7 @@ export async function measureMemory({ generations, rounds, sliceMs, heapKeys, wa
 
 /** The measured process. */
 export function open({ name, scene, limit = SHAPES[scene].limit }) {
-  const { consume, denies } = contenders[name](limit);
+  const { consume, denies } = IN_MEMORY[name](limit);
   const nextKey = drawKeys(SHAPES[scene]);
   const slice = async ({ ms }) => {
     const startUs = cpuUs();
@@ -109,17 +50,7 @@ export function open({ name, scene, limit = SHAPES[scene].limit }) {
     return { perSecond: (ops / spentUs) * 1e6, cpuUs: spentUs / ops, deniedShare: denied / ops };
   };
   return {
-    slice,
-    warm: async ({ ms }) => {
-      for (const key of keysOf(SHAPES[scene])) await consume(key);
-      await slice({ ms });
-    },
-    /** For each of these decisions of one key whether it was a denial. */
-    denials: async ({ times }) => {
-      const seen = [];
-      for (let i = 0; i < times; i++) seen.push(denies(await consume('key')));
-      return seen;
-    },
+    ...deciding({ consume, denies }, SHAPES[scene], slice),
     /** What a key takes on the heap and, as typed arrays do, beside it. */
     bytes: async ({ keys: count }) => {
       const keys = keysOf({ keys: count });

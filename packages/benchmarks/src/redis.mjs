@@ -1,17 +1,11 @@
 // What does a decision on Redis cost?
-import RedisStore from '@fastify/rate-limit/store/RedisStore.js';
-import { ThrottlerStorageRedisService } from '@nest-lab/throttler-storage-redis';
-import { createLimiter, fixedWindow, redisStore, slidingWindow } from '@sluice/core';
-import Limiter from 'async-ratelimiter';
 import { Redis } from 'ioredis';
-import { RedisStore as ExpressStore } from 'rate-limit-redis';
-import { RateLimiterRedis, RateLimiterUnion } from 'rate-limiter-flexible';
 // Not by its name: the package's index imports jest.
 import { startRedis } from '../../testkit/dist/redis-server.js';
 import { cpuUs, inTurn, moveAway, quantile, startChild, toRow } from './in-turn.mjs';
-import { drawKeys, keysOf, SHAPES } from './keys.mjs';
+import { deciding, drawKeys, SHAPES } from './keys.mjs';
+import { ON_REDIS } from './peers.mjs';
 
-const WINDOW_MS = 3_600_000;
 /** A prime, so that the sample of latencies does not always have the same place in flight. */
 const SAMPLED = 17;
 /** A loop lets the event loop turn after this many decisions, as a server's does: those from memory would starve it. */
@@ -23,73 +17,6 @@ export const REDIS_SCENES = {
   hot: { says: '64 in flight, one key', shape: 'one', inFlight: 64, policies: 1 },
   denied: { says: '64 in flight, nine of ten denied', shape: 'denied', inFlight: 64, policies: 1 },
   three: { says: '64 in flight, three limits', shape: 'many', inFlight: 64, policies: 3 },
-};
-
-const repeat = (count, make) => Array.from({ length: count }, (_, i) => make(i));
-/** For packages without combined limits: a call for each, all at once. */
-const together = (consumers) => (key) => Promise.all(consumers.map((consume) => consume(key)));
-const anyAbove = (limit, used) => (answers) => answers.some((answer) => used(answer) > limit);
-
-function sluice(client, limit, policies, make) {
-  const limiter = createLimiter({
-    policy: [
-      make({ limit, window: '1h', name: 'first' }),
-      ...repeat(policies - 1, (i) => fixedWindow({ limit: 1e9, window: `${i + 2}h`, name: `other-${i}` })),
-    ],
-    store: redisStore(client, { prefix: make.name }),
-    // A pause of the machine is no failure.
-    onStoreError: 'throw',
-    timeoutMs: 5_000,
-  });
-  return { consume: (key) => limiter.consume(key), denies: ({ allowed }) => !allowed };
-}
-
-/** By name: makes, for a client of ioredis, a limit and a number of limits, what consumes a unit of a key. */
-export const contenders = {
-  INCR: (client, limit) => ({ consume: (key) => client.incr(key), denies: (used) => used > limit }),
-  sluice: (client, limit, policies) => sluice(client, limit, policies, fixedWindow),
-  'sluice, slidingWindow': (client, limit, policies) => sluice(client, limit, policies, slidingWindow),
-  'rate-limit-redis': (client, limit, policies) => {
-    const stores = repeat(policies, (i) => {
-      const store = new ExpressStore({ prefix: `rl${i}:`, sendCommand: (...words) => client.call(...words) });
-      store.init({ windowMs: WINDOW_MS });
-      return (key) => store.increment(key);
-    });
-    return { consume: together(stores), denies: anyAbove(limit, ({ totalHits }) => totalHits) };
-  },
-  'rate-limiter-flexible': (client, limit, policies) => {
-    const about = { storeClient: client, points: limit, duration: WINDOW_MS / 1000 };
-    const limiters = repeat(policies, (i) => new RateLimiterRedis({ ...about, keyPrefix: `rlflx${i}` }));
-    const limiter = policies === 1 ? limiters[0] : new RateLimiterUnion(...limiters);
-    const denied = (reason) => {
-      if (reason instanceof Error) throw reason;
-      return null;
-    };
-    return { consume: (key) => limiter.consume(key).catch(denied), denies: (answer) => answer === null };
-  },
-  '@fastify/rate-limit': (client, limit, policies) => {
-    const stores = repeat(policies, (i) => new RedisStore(false, false, client, `fastify-${i}-`));
-    const consumers = stores.map(
-      (store) => (key) =>
-        new Promise((resolve, reject) => {
-          store.incr(key, (error, answer) => (error ? reject(error) : resolve(answer)), WINDOW_MS, limit);
-        }),
-    );
-    return { consume: together(consumers), denies: anyAbove(limit, ({ current }) => current) };
-  },
-  // A log of every unit: its keys grow while they are measured.
-  'koa-ratelimit': (client, limit, policies) => {
-    const consumers = repeat(
-      policies,
-      (i) => (key) => new Limiter({ db: client, id: `${i}${key}`, max: limit, duration: WINDOW_MS }).get(),
-    );
-    return { consume: together(consumers), denies: (answers) => answers.some(({ remaining }) => remaining === 0) };
-  },
-  '@nestjs/throttler': (client, limit, policies) => {
-    const storage = new ThrottlerStorageRedisService(client);
-    const consumers = repeat(policies, (i) => (key) => storage.increment(key, WINDOW_MS, limit, WINDOW_MS, `n${i}`));
-    return { consume: together(consumers), denies: (answers) => answers.some(({ isBlocked }) => isBlocked) };
-  },
 };
 
 /** A Redis of this run alone, on another core than the measured process. */
@@ -105,7 +32,7 @@ export async function startServer() {
 }
 
 export async function measureRedis({ generations, rounds, sliceMs, wants, log }) {
-  const names = Object.keys(contenders);
+  const names = Object.keys(ON_REDIS);
   const rows = [];
   for (const [scene, { says }] of Object.entries(REDIS_SCENES).filter(([name]) => wants(name))) {
     log(`redis, ${says}`);
@@ -155,22 +82,11 @@ async function readMeter(admin) {
 export function open({ name, scene, url, limit }) {
   const { shape, inFlight, policies } = REDIS_SCENES[scene];
   const client = new Redis(url);
-  const { consume, denies } = contenders[name](client, limit ?? SHAPES[shape].limit, policies);
+  const { consume, denies } = ON_REDIS[name](client, limit ?? SHAPES[shape].limit, policies);
   const nextKey = drawKeys(SHAPES[shape]);
-  const slice = ({ ms }) => closedLoop({ consume, denies }, nextKey, inFlight, ms);
-  return {
-    slice,
-    warm: async ({ ms }) => {
-      const keys = keysOf(SHAPES[shape]);
-      for (let i = 0; i < keys.length; i += 500) await Promise.all(keys.slice(i, i + 500).map(consume));
-      await slice({ ms });
-    },
-    denials: async ({ times }) => {
-      const seen = [];
-      for (let i = 0; i < times; i++) seen.push(denies(await consume('key')));
-      return seen;
-    },
-  };
+  return deciding({ consume, denies }, SHAPES[shape], ({ ms }) =>
+    closedLoop({ consume, denies }, nextKey, inFlight, ms),
+  );
 }
 
 /** Keeps `inFlight` decisions under way for `ms`: each that resolves starts the next. */
@@ -189,7 +105,7 @@ async function closedLoop({ consume, denies }, nextKey, inFlight, ms) {
       if (asked % IN_ONE_TURN === 0) await new Promise(setImmediate);
     }
   };
-  await Promise.all(repeat(inFlight, keepAsking));
+  await Promise.all(Array.from({ length: inFlight }, keepAsking));
   return {
     ops,
     perSecond: (ops / (performance.now() - startMs)) * 1000,

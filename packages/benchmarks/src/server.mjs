@@ -1,6 +1,7 @@
 // The process of a web server that is measured: over sockets by others, and in the process by itself.
 import { Duplex } from 'node:stream';
 import { cpuUs } from './in-turn.mjs';
+import { HANDS, sluiceOptions } from './servers/settings.mjs';
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
@@ -29,9 +30,12 @@ class Connection extends Duplex {
   }
 }
 
-export async function open({ framework, ...settings }) {
-  const { serve } = await import(`./servers/${framework}.mjs`);
-  const server = await serve(settings);
+export async function open({ framework, name, limit, redisUrl }) {
+  const { sluice, peer, written, serve } = await import(`./servers/${framework}.mjs`);
+  const byHand = HANDS[name];
+  const limiter =
+    name === 'sluice' ? sluice(sluiceOptions(limit, redisUrl)) : byHand ? written(byHand(limit)) : peer(limit);
+  const server = await serve(limiter);
   return {
     about: () => ({ port: server.address().port }),
     usage: () => ({ cpuUs: cpuUs() }),

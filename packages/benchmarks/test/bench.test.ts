@@ -26,9 +26,9 @@ function trial(...args: string[]): Row[] {
   return (JSON.parse(stdout) as { rows: Row[] }).rows;
 }
 
-const contendersOf = (question: string): string[] => {
-  const source = new URL(`../src/${question}.mjs`, import.meta.url).href;
-  const program = `import { contenders } from '${source}'; console.log(JSON.stringify(Object.keys(contenders)));`;
+const contendersOf = (list: string): string[] => {
+  const source = new URL('../src/peers.mjs', import.meta.url).href;
+  const program = `import { ${list} } from '${source}'; console.log(JSON.stringify(Object.keys(${list})));`;
   const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
   return JSON.parse(stdout) as string[];
 };
@@ -38,7 +38,10 @@ const LIMIT = 3;
 describe('the benchmarks', () => {
   const server = useRedis();
 
-  describe.each(['memory', 'redis'])('measure in %s by', (question) => {
+  describe.each([
+    ['memory', 'IN_MEMORY'],
+    ['redis', 'ON_REDIS'],
+  ])('measure in %s by', (question, list) => {
     let child: Child;
     const open = (name: string): object => ({ name, scene: 'denied', url: server.server.url, limit: LIMIT });
     beforeAll(async () => {
@@ -46,7 +49,7 @@ describe('the benchmarks', () => {
     });
     afterAll(() => child.end());
 
-    it.each(contendersOf(question))('%s, which denies after a limit of three and not before', async (name) => {
+    it.each(contendersOf(list))('%s, which denies after a limit of three and not before', async (name) => {
       await server.admin.flushall();
       await child.ask('open', open(name));
 

@@ -8,23 +8,22 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { chromium } from 'playwright-core';
-import { CHROMIUM_ARGS, findChromium } from '../../../scripts/setup/find-chromium.mjs';
+import { listen, openChromium } from '../../../scripts/setup/chromium.mjs';
 
 const SLUICE = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const [shots] = process.argv.slice(2);
 const ATTACK = '<img src=x onerror=alert(1)>';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-page-'));
-const browser = await chromium.launch({ executablePath: findChromium(), args: CHROMIUM_ARGS });
+const browser = await openChromium();
 try {
   const { html, suggestion } = makeReport();
   for (const width of [1280, 390]) {
     const page = await browser.newPage({ viewport: { width, height: 800 } });
     const requests = [];
-    const errors = [];
     page.on('request', (request) => requests.push(request.url()));
-    page.on('pageerror', (error) => errors.push(error.message));
+    const errors = [];
+    listen(page, errors);
     await page.goto(pathToFileURL(html).href);
     const figure = () => page.locator('#clients').textContent();
     const before = await figure();

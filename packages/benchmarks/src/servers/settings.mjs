@@ -9,7 +9,7 @@ export const BODY = { ok: true };
 export const DENIED = { error: 'too many requests' };
 
 /** The options of all our servers: the algorithm of the peers, so that the work is the same. */
-export function sluiceOptions({ limit, redisUrl }) {
+export function sluiceOptions(limit, redisUrl) {
   return {
     policy: fixedWindow({ limit, window: WINDOW_MS }),
     ...(redisUrl && {
@@ -20,10 +20,10 @@ export function sluiceOptions({ limit, redisUrl }) {
   };
 }
 
-/** What an application may write itself: gets an address, what sets a header field, and what to go on with. */
+/** What an application may write itself, for a limit: gets an address, what sets a header field, and what to go on with. */
 export const HANDS = {
   /** The two header fields of a limiter without one: what any limiter costs at least. */
-  'by hand': ({ limit }) => {
+  'by hand': (limit) => {
     let left = limit;
     return (_address, set, next) => {
       set('RateLimit-Policy', `"default";q=${limit};w=3600`);
@@ -32,7 +32,7 @@ export const HANDS = {
     };
   },
   /** It leaves fields and answers to the application: here with the fields that ours has. */
-  'rate-limiter-flexible': ({ limit }) => {
+  'rate-limiter-flexible': (limit) => {
     const limiter = new RateLimiterMemory({ points: limit, duration: WINDOW_MS / 1000 });
     const write = (set, { remainingPoints, msBeforeNext }) => {
       set('RateLimit-Policy', `"default";q=${limit};w=3600`);

@@ -1,19 +1,11 @@
 // What the page knows: the scenario, and what follows from it. Every change makes a new scenario.
 import { computed, onBeforeUnmount, onMounted, ref, shallowRef, watch } from 'vue';
-import {
-  MAX_CLIENTS,
-  findBusiestClients,
-  checkPolicies,
-  countColumns,
-  countTotals,
-  initialScenario,
-  nameClients,
-  readLink,
-  replay,
-  writeLink,
-  type Scenario,
-  type Traffic,
-} from '../../../../packages/playground/src/index.ts';
+import { readLink, writeLink } from '../../../playground/link.ts';
+import { checkPolicies } from '../../../playground/policies.ts';
+import { replay } from '../../../playground/replay.ts';
+import { initialScenario, type Scenario } from '../../../playground/scenario.ts';
+import { findBusiestClients, countColumns, countTotals } from '../../../playground/summary.ts';
+import { MAX_CLIENTS, nameClients, type Traffic } from '../../../playground/traffic.ts';
 
 /** How long the address stays as it is while a bar is drawn. */
 const WRITE_AFTER_MS = 200;

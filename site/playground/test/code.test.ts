@@ -1,23 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { ExampleProcess, freePort, until } from '@sluice/testkit';
-import {
-  FRAMEWORKS,
-  HEADER_CHOICES,
-  KEY_CHOICES,
-  POLICY_KINDS,
-  checkPolicies,
-  initialScenario,
-  newPolicy,
-  replay,
-  writeCode,
-  writeResponse,
-  type Pasted,
-  type Response as Shown,
-  type Scenario,
-} from '../src/index.ts';
+import { FRAMEWORKS, writeCode } from '../code.ts';
+import { POLICY_KINDS, checkPolicies, newPolicy } from '../policies.ts';
+import { replay } from '../replay.ts';
+import { KEY_CHOICES, initialScenario, type Scenario } from '../scenario.ts';
+import { HEADER_CHOICES, writeResponse, type Response as Shown } from '../shown.ts';
+import type { Pasted } from '../traffic.ts';
 
 const { traffic } = initialScenario();
 const scenario = (of: Partial<Scenario>): Scenario => ({
@@ -51,9 +42,11 @@ const every = FRAMEWORKS.flatMap(({ id: framework }, i) =>
 );
 
 const modules = fileURLToPath(new URL('../../../node_modules/', import.meta.url));
-const cache = fileURLToPath(new URL('../.cache/', import.meta.url));
+const cache = `${modules}.cache/sluice/`;
 mkdirSync(cache, { recursive: true });
 const folder = mkdtempSync(`${cache}programs-`);
+// Has every dependency of the packages.
+symlinkSync(`${modules}.pnpm/node_modules`, `${folder}/node_modules`);
 const ports = new Map<string, number>();
 for (const [name, of] of [...run, ...every]) {
   ports.set(name, await freePort());
@@ -85,7 +78,14 @@ describe('the code for a framework', () => {
   });
 
   it('is written as Prettier writes it', () => {
-    const style = ['--list-different', '--no-config', '--single-quote', '--ignore-path', `${folder}/none`];
+    const style = [
+      '--list-different',
+      '--with-node-modules',
+      '--no-config',
+      '--single-quote',
+      '--ignore-path',
+      `${folder}/none`,
+    ];
     const prettier = `${modules}prettier/bin/prettier.cjs`;
 
     expect(execFileSync(process.execPath, [prettier, ...style, `${folder}/*.ts`], { encoding: 'utf8' })).toBe('');

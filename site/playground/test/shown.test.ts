@@ -1,42 +1,34 @@
 import { describe, expect, it } from '@jest/globals';
-import '../../core/src/policies/index.ts'; // fills ALGORITHMS, also if the package is built
-import { ALGORITHMS } from '../../core/src/policies/rule.ts';
+import '../../../packages/core/src/policies/index.ts'; // fills ALGORITHMS, also if the package is built
+import { ALGORITHMS } from '../../../packages/core/src/policies/rule.ts';
+import { writeCode } from '../code.ts';
+import { MAX_REQUESTS, parsePaste } from '../paste.ts';
+import { POLICY_KINDS, checkPolicies, newPolicy, readOptions, withNames } from '../policies.ts';
+import { PRESETS, drawPreset } from '../presets.ts';
+import { replay, type Replayed } from '../replay.ts';
+import { initialScenario, readScale } from '../scenario.ts';
+import {
+  describeColumn,
+  describeRequest,
+  describeSpan,
+  drawRemaining,
+  drawRequests,
+  findNearest,
+  highlight,
+  showTime,
+} from '../shown.ts';
+import { findBusiestClients, countColumns, countTotals } from '../summary.ts';
 import {
   COLUMNS,
   EMPTY,
   MAX_CLIENTS,
   MAX_IN_COLUMN,
-  MAX_REQUESTS,
-  POLICY_KINDS,
-  PRESETS,
   SPANS_MS,
-  findBusiestClients,
-  checkPolicies,
-  countColumns,
-  countTotals,
-  describeColumn,
-  describeRequest,
-  describeSpan,
-  drawPreset,
-  drawRemaining,
-  drawRequests,
-  findNearest,
-  highlight,
-  initialScenario,
   listRequests,
-  newPolicy,
   paint,
-  parsePaste,
-  readOptions,
-  readScale,
-  replay,
-  showTime,
-  withNames,
-  writeCode,
   type Painted,
   type Pasted,
-  type Replayed,
-} from '../src/index.ts';
+} from '../traffic.ts';
 
 const KINDS = POLICY_KINDS.map(({ id }) => id);
 

@@ -8,8 +8,6 @@ export interface Framework {
   readonly title: string;
   /** The packages to install. */
   readonly packages: readonly string[];
-  /** The name of the file in which the code runs. */
-  readonly file: string;
   /** What is imported before Sluice. */
   readonly imports: readonly string[];
   /** The Sluice package, and what is imported from it in addition to policies. */
@@ -23,7 +21,7 @@ export interface Framework {
 /** A program for each framework, in which every route is limited. */
 export const FRAMEWORKS: readonly [Framework, ...Framework[]] = [
   {
-    ...{ id: 'express', title: 'Express', packages: ['express', '@sluice/express'], file: 'server.mjs' },
+    ...{ id: 'express', title: 'Express', packages: ['express', '@sluice/express'] },
     imports: ["import express from 'express';"],
     ...{ from: '@sluice/express', names: ['rateLimit'] },
     program: (options) => `const limits = rateLimit(${options});
@@ -34,7 +32,7 @@ app.listen(3000);
 `,
   },
   {
-    ...{ id: 'fastify', title: 'Fastify', packages: ['fastify', '@sluice/fastify'], file: 'server.mjs' },
+    ...{ id: 'fastify', title: 'Fastify', packages: ['fastify', '@sluice/fastify'] },
     imports: ["import Fastify from 'fastify';"],
     ...{ from: '@sluice/fastify', names: [], itself: 'sluice' },
     program: (options) => `const app = Fastify();
@@ -44,7 +42,7 @@ await app.listen({ port: 3000 });
 `,
   },
   {
-    ...{ id: 'koa', title: 'Koa', packages: ['koa', '@sluice/koa'], file: 'server.mjs' },
+    ...{ id: 'koa', title: 'Koa', packages: ['koa', '@sluice/koa'] },
     imports: ["import Koa from 'koa';"],
     ...{ from: '@sluice/koa', names: ['rateLimit'] },
     program: (options) => `const limits = rateLimit(${options});
@@ -57,7 +55,7 @@ app.listen(3000);
 `,
   },
   {
-    ...{ id: 'nestjs', title: 'NestJS', packages: ['@sluice/nestjs'], file: 'src/main.ts' },
+    ...{ id: 'nestjs', title: 'NestJS', packages: ['@sluice/nestjs'] },
     imports: [
       "import 'reflect-metadata';",
       "import { Controller, Get, Module } from '@nestjs/common';",
@@ -85,7 +83,7 @@ void bootstrap();
 `,
   },
   {
-    ...{ id: 'fetch', title: 'Fetch', packages: ['@sluice/web', '@hono/node-server'], file: 'server.mjs' },
+    ...{ id: 'fetch', title: 'Fetch', packages: ['@sluice/web', '@hono/node-server'] },
     imports: ["import { serve } from '@hono/node-server';"],
     ...{ from: '@sluice/web', names: ['fromNode', 'rateLimit'] },
     program: (options) => `const limits = rateLimit(${options});
@@ -94,7 +92,7 @@ serve({ fetch, port: 3000 });
 `,
   },
   {
-    ...{ id: 'hono', title: 'Hono', packages: ['hono', '@hono/node-server', '@sluice/web'], file: 'server.mjs' },
+    ...{ id: 'hono', title: 'Hono', packages: ['hono', '@hono/node-server', '@sluice/web'] },
     imports: ["import { serve } from '@hono/node-server';", "import { Hono } from 'hono';"],
     ...{ from: '@sluice/web/hono', names: ['fromNode', 'rateLimit'] },
     program: (options) => `const limits = rateLimit(${options});
@@ -105,7 +103,7 @@ serve({ fetch: app.fetch, port: 3000 });
 `,
   },
   {
-    ...{ id: 'core', title: 'Core', packages: ['@sluice/core'], file: 'server.mjs' },
+    ...{ id: 'core', title: 'Core', packages: ['@sluice/core'] },
     imports: ["import { createServer } from 'node:http';"],
     ...{ from: '@sluice/core', names: ['createLimiter'] },
     program: writeServer,

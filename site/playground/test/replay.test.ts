@@ -2,17 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { createLimiter, memoryStore, type Policy } from '@sluice/core';
 import { fakeClock } from '@sluice/core/testing';
 import { seeded } from '@sluice/testkit';
-import {
-  POLICY_KINDS,
-  START_MS,
-  checkPolicies,
-  newPolicy,
-  replay,
-  type Offered,
-  type Pasted,
-  type PolicyChoice,
-  type Replayed,
-} from '../src/index.ts';
+import { POLICY_KINDS, checkPolicies, newPolicy, type PolicyChoice } from '../policies.ts';
+import { START_MS, replay, type Replayed } from '../replay.ts';
+import type { Offered, Pasted } from '../traffic.ts';
 
 const SPAN_MS = 180_000;
 

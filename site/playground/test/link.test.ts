@@ -1,26 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { cases, testSeed } from '@sluice/testkit';
-import {
-  COLUMNS,
-  FRAMEWORKS,
-  HEADER_CHOICES,
-  KEY_CHOICES,
-  MAX_IN_COLUMN,
-  POLICY_KINDS,
-  RETRY_CHOICES,
-  SPANS_MS,
-  checkPolicies,
-  initialScenario,
-  listRequests,
-  newPolicy,
-  parsePaste,
-  readLink,
-  replay,
-  withNames,
-  writeLink,
-  type Scenario,
-} from '../src/index.ts';
+import { FRAMEWORKS } from '../code.ts';
+import { readLink, writeLink } from '../link.ts';
+import { parsePaste } from '../paste.ts';
+import { POLICY_KINDS, checkPolicies, newPolicy, withNames } from '../policies.ts';
+import { replay } from '../replay.ts';
+import { KEY_CHOICES, initialScenario, type Scenario } from '../scenario.ts';
+import { HEADER_CHOICES } from '../shown.ts';
+import { COLUMNS, MAX_IN_COLUMN, RETRY_CHOICES, SPANS_MS, listRequests } from '../traffic.ts';
 
 const initial = initialScenario();
 const pick = <T>(of: readonly { readonly id: T }[]): fc.Arbitrary<T> => fc.constantFrom(...of.map(({ id }) => id));
@@ -115,6 +103,9 @@ describe('a bad link', () => {
     ['retry', 'soon', 'traffic'],
     ['log', '1*never', 'traffic'],
     ['key', 'shoe size', 'key'],
+    ['key', 'toString', 'key'],
+    ['framework', '__proto__', 'framework'],
+    ['p', '__proto__*constructor', 'policies'],
   ])('with %s=%s has the rest, and names what is wrong', (name, value, what) => {
     const problems = [`The ${what} of this link could not be read.`];
 
