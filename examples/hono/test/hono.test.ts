@@ -11,7 +11,7 @@ it('allows three failed logins on Node.js, and any number of good ones', async (
     }
 
     expect(statuses).toEqual([204, 401, 204, 401, 401, 429]);
-    expect((await fetch(url)).headers.get('ratelimit')).toBe('"service";r=53;t=60');
+    expect((await fetch(url)).headers.get('ratelimit')).toMatch(/^"service";r=53;t=\d+$/);
   });
 });
 
