@@ -52,8 +52,9 @@ const KINDS = {
 
 /** A policy of each kind, of this many units in each window. */
 export function everyPolicy(limit: number, windowMs: number): Readonly<Record<KindName | 'onClock', Policy>> {
-  const each = { limit, window: windowMs };
-  const half = { capacity: limit, refill: Math.ceil(limit / 2), every: Math.ceil(windowMs / 2) };
+  const window = `${windowMs}ms` as const;
+  const each = { limit, window };
+  const half = { capacity: limit, refill: Math.ceil(limit / 2), every: `${Math.ceil(windowMs / 2)}ms` } as const;
   return {
     fixedWindow: fixedWindow(each),
     onClock: fixedWindow({ ...each, align: 'clock' }),
@@ -62,8 +63,8 @@ export function everyPolicy(limit: number, windowMs: number): Readonly<Record<Ki
     slidingLog: slidingLog(each),
     tokenBucket: tokenBucket(half),
     intervalBucket: tokenBucket({ ...half, mode: 'interval' }),
-    leakyBucket: leakyBucket({ ...each, maxDelay: windowMs }),
-    concurrency: concurrency({ limit, ttl: windowMs }),
+    leakyBucket: leakyBucket({ ...each, maxDelay: window }),
+    concurrency: concurrency({ limit, ttl: window }),
   };
 }
 
