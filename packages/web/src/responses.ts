@@ -16,7 +16,7 @@ export function copyResponse(
   body: BodyInit | null = response.body,
   status: number = response.status,
 ): Response {
-  const { headers } = response;
+  const headers = new Headers(response.headers); // @hono/node-server would share those that it is given
   const statusText = status === response.status ? response.statusText : '';
   const copy = new Response(body, { status, statusText, headers });
   hidesTextType ??= !new Response('').headers.has('content-type');

@@ -14,6 +14,8 @@ import {
 import { Hono, type Context } from 'hono';
 import { cors } from 'hono/cors';
 import type { HTTPException } from 'hono/http-exception';
+import type { Fetch } from './fetch-app.ts';
+import { serve } from './serve.ts';
 
 /** A limit of this many, in a store whose time stands still. */
 const limitOf = (limit: number, more: object = {}) =>
@@ -67,6 +69,22 @@ describe('the middleware of Hono', () => {
       [404, 'r=4'],
     ]);
     expect(answers[2]?.headers.get('location')).toBe('http://test/');
+  });
+
+  it('leaves responses as they are that an application returns for several requests', async () => {
+    const app = new Hono();
+    // Replaces Response by one that keeps the fields that it is given.
+    const { close } = await serve(app.fetch as Fetch, { overrides: true });
+    const constant = new Response(null, { status: 204 });
+    app.get('/', limitOf(9), () => constant);
+
+    const answers = [await app.request('/'), await app.request('/')];
+    await close();
+
+    expect(answers.map(({ headers }) => headers.get('ratelimit'))).toEqual([
+      '"default";r=8;t=60',
+      '"default";r=7;t=60',
+    ]);
   });
 
   it.each([
