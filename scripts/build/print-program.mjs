@@ -13,7 +13,7 @@ const FILES = ['numbers', 'decide', ...Object.keys(FAMILIES)].map((name) => path
 const read = (name) => readFileSync(path(`stores/redis/lua/program/${name}.lua`), 'utf8');
 const glue = read('perform');
 /** What two scripts write alike. */
-const addEvent = read('add-event');
+const addEvents = read('add-events');
 /** Values of these are short, and read by one pattern. */
 const SHORT = ['window', 'interval', 'debt', 'counter'];
 
@@ -37,7 +37,7 @@ function script(families) {
     one === undefined || SHORT.includes(one) ? 'short' : 'long',
   ]);
   const tables = one === undefined ? printFamilies(families, members) : printReads();
-  const body = `${printLua(FILES, roots, one)}\n${tables}${one === undefined ? `${addEvent}\n` : ''}${printGlue(kinds, one)}`;
+  const body = `${printLua(FILES, roots, one)}\n${tables}${one === undefined ? `${addEvents}\n` : ''}${printGlue(kinds, one)}`;
   const from = 'Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.';
   return `-- ${from}\n${printMath(body)}\n${body}`;
 }
@@ -132,7 +132,7 @@ function asConstants(folder) {
   const constants = files.map((file) => {
     const name = file.slice(0, -'.lua'.length).replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
     const written = readFileSync(new URL(file, folder), 'utf8');
-    const lua = `${written.includes('add_event(') ? addEvent : ''}${written}`.replace(/--\[\[[^]*?\]\]|--.*/g, '');
+    const lua = `${written.includes('add_events(') ? addEvents : ''}${written}`.replace(/--\[\[[^]*?\]\]|--.*/g, '');
     const source = lua
       .replace(/[^\S\n]+$/gm, '')
       .trim()

@@ -3,7 +3,7 @@ stds.redis = {
   read_globals = {
     "KEYS",
     "ARGV",
-    "add_event", -- printed before the scripts that call it
+    "add_events", -- printed before the scripts that call it
     "error",
     "ipairs",
     "pairs",

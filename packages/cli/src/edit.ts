@@ -97,12 +97,15 @@ async function run(edit: KeyEdit, key: string, flags: EditFlags, command: Comman
       const why = edit === 'unblock' ? 'is not blocked' : 'has used nothing';
       throw new Failure(`${printable(subject)} ${why} under ${printable(limit)}; nothing was changed`);
     }
-    const edits = asks.map((one) => ({ ...one, until: durationMs }));
+    const timeline = findTimeline(store);
+    const event = { what: edit, limit, key: subject, by, reason };
+    const written = timeline.prepare(event);
+    const edits = asks.map((one, i) => ({ ...one, until: durationMs, ...(i === 0 && { event: written }) }));
     const { atMs, figures } = await store.perform(edit === 'reset' ? 'reset' : 'block', edits);
     const blockedMs = Math.max(...figures.map((one) => one[BLOCKED] ?? 0));
     done(subject, limit, blockedMs === 0 ? null : atMs + blockedMs, atMs);
     const states = { before: describeUsage(before.figures), after: describeUsage(figures) };
-    await findTimeline(store).add({ atMs, what: edit, limit, key: subject, ...states, by, reason });
+    await timeline.add({ ...event, ...states, atMs }, written[0]);
   });
 }
 

@@ -119,10 +119,11 @@ function readTarget({ key, keyPrefix }: TargetFlags): OverrideTarget {
   throw new UsageError('an override needs either --key or --key-prefix');
 }
 
-function readInstant(text: string): Date {
-  // A year alone would be a date too.
+function readInstant(given: string): Date {
+  const text = given.trim();
+  // To Date, a number alone would be a year.
   if (/^[\d.]+ ?(ms|s|m|h|d)?$/.test(text)) return new Date(Date.now() + parseFlagDuration(text, '--until'));
-  const atMs = Date.parse(text);
+  const atMs = /^\d{4}-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(atMs)) return new Date(atMs);
   const expected = 'a time such as 1h, or an instant such as 2027-01-01T00:00:00Z';
   throw new UsageError(`--until takes ${expected}, got ${JSON.stringify(text)}`);

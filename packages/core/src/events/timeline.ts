@@ -1,6 +1,6 @@
 import { within } from '../platform.ts';
 import { readSubject } from '../values/key.ts';
-import { parseEvent, writeEvent, type LimitEvent } from './event.ts';
+import { parseEvent, writeEvent, type ChangeEvent, type LimitEvent } from './event.ts';
 import type { SharedLines } from './shared-lines.ts';
 
 /** A change to be added: fields that are left out become null. */
@@ -44,8 +44,9 @@ export class Timeline {
   /** The events that this process knows, newest first. */
   get events(): readonly LimitEvent[] {
     const sinceMs = Date.now() - EVENTS_KEPT_MS;
-    const kept = [...this.#known.values()].filter(({ atMs }) => atMs > sinceMs);
-    return kept.sort((a, b) => a.atMs - b.atMs).reverse();
+    const kept = [...this.#known].filter(([, { atMs }]) => atMs > sinceMs);
+    // Names tell the order in one millisecond.
+    return kept.sort(([a, one], [b, other]) => other.atMs - one.atMs || (a < b ? 1 : -1)).map(([, event]) => event);
   }
 
   /** The events of a limit and of a key, newest first. Events without a key concern every key. */
@@ -58,6 +59,14 @@ export class Timeline {
       keys.includes(given) ||
       (given?.endsWith('*') === true && key.startsWith(given.slice(0, -1)));
     return this.events.filter((event) => isOf(event) && concerns(event.key));
+  }
+
+  /**
+   * What the ask of an edit contains, so that a store in Redis writes the event with the edit: the name with which {@link
+   * add} completes it, and its text.
+   */
+  prepare(event: Omit<NewEvent, 'atMs'>): readonly [name: string, text: string] {
+    return [makeEventName(), writeEvent(complete(event)).slice(1)];
   }
 
   /** Adds an event. Resolves when it is written, or after half a second; then it is written later. */
@@ -95,8 +104,7 @@ export class Timeline {
     if (this.#list === undefined) return;
     this.#refreshedAtMs = performance.now();
     const { nowMs, lines } = await this.#list.read();
-    // The list has the newest first: here they come in the order in which those of one millisecond happened.
-    for (const { name, text } of lines.toReversed()) {
+    for (const { name, text } of lines) {
       const event = this.#texts.get(name) === text ? undefined : parseEvent(text);
       if (event === undefined || this.#unsent.has(name) || this.#lasting.has(name)) continue;
       // One that is ahead of the server, by a wrong clock or written by others, would stay longer than those that follow.
@@ -131,7 +139,7 @@ export class Timeline {
 
   /** Adds an event that its change writes. Returns its name. */
   keep(event: NewEvent, name: string = makeEventName()): string {
-    this.#known.set(name, complete(event));
+    this.#known.set(name, { atMs: event.atMs, ...complete(event) });
     if (this.#known.size > MAX_EVENTS) {
       const [oldest] = [...this.#known].reduce((first, one) => (one[1].atMs < first[1].atMs ? one : first));
       this.#known.delete(oldest);
@@ -140,14 +148,16 @@ export class Timeline {
   }
 }
 
+let names = 0;
+/** Later names of a process are greater. */
 export function makeEventName(): string {
-  return `${String(Date.now())}-${Math.random().toString(36).slice(2)}`;
+  return `${String(Date.now())}-${String(names++).padStart(9, '0')}-${Math.random().toString(36).slice(2)}`;
 }
 
-function complete(event: NewEvent): LimitEvent {
-  const { atMs, what, limit, endAtMs = null, key = null, before = null } = event;
+function complete(event: Omit<NewEvent, 'atMs'>): ChangeEvent {
+  const { what, limit, endAtMs = null, key = null, before = null } = event;
   const { after = null, by = null, reason = null } = event;
-  return { atMs, what, endAtMs, limit, key, before, after, by, reason };
+  return { what, endAtMs, limit, key, before, after, by, reason };
 }
 
 const timelines = /* @__PURE__ */ new WeakMap<object, Timeline>();

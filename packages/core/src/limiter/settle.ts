@@ -1,8 +1,7 @@
 import type { Decision } from '../decision.ts';
 import { isSluiceError, shown, SluiceError, typeError, type StoreError } from '../errors.ts';
 import { isFault } from '../guard/guard.ts';
-import { writeEvent, type ChangeEvent } from '../events/event.ts';
-import { findTimeline, makeEventName } from '../events/timeline.ts';
+import { findTimeline, type NewEvent } from '../events/timeline.ts';
 import { BLOCKED, USED } from '../program/decide.ts';
 import type { Answer, Ask, Op } from '../stores/store.ts';
 import { checkUnits } from '../values/cost.ts';
@@ -100,7 +99,14 @@ export async function editKeys(
   const { isRoutine = op === 'reset' && by === undefined && reason === undefined } = edit;
   await editConfigured(core, given, endMs, async (known) => {
     const what = op === 'reset' ? op : until > 0 ? 'block' : 'unblock';
-    const events = isRoutine ? undefined : makeEvents(core, known, { what, by: by ?? null, reason: reason ?? null });
+    const timeline = findTimeline(core.store);
+    const tellOf = ({ want: { limit, subject: key } }: PolicyAsk): KeyEvent => {
+      const event = { what, limit: core.nameInTimeline(limit), key, by, reason } as const;
+      return { event, written: timeline.prepare(event) };
+    };
+    // One for each key, by its first ask.
+    const first = known.filter(({ want }, i) => known.findIndex((ask) => ask.want === want) === i);
+    const events = isRoutine ? undefined : new Map(first.map((ask) => [ask, tellOf(ask)]));
     const asks = known.map((ask) => ({ ...ask, until, event: events?.get(ask)?.written }));
     core.guard?.fallback.perform(op, makeLocal(asks));
     const send = (own: Op, some: readonly Ask[]): Promise<Answer> => core.send(own, some, false, endMs);
@@ -112,7 +118,6 @@ export async function editKeys(
     // was used before and after is added later.
     const free = known.map((ask) => ({ ...ask, cost: 0 }));
     const [before, after] = await Promise.all([send('peek', free).catch(() => undefined), send(op, asks)]);
-    const timeline = findTimeline(core.store);
     const tell = async ([{ want }, { event, written }]: readonly [PolicyAsk, KeyEvent]): Promise<void> => {
       const states = {
         before: before === undefined ? null : describeState(asks, before, want),
@@ -124,26 +129,10 @@ export async function editKeys(
   });
 }
 
-/** The event of a key's edit, and how the ask contains it. */
+/** The event of a key's edit, and how its ask contains it. */
 interface KeyEvent {
-  readonly event: ChangeEvent;
+  readonly event: Omit<NewEvent, 'atMs'>;
   readonly written: readonly [name: string, text: string];
-}
-
-/** One event for each key, by the first ask of the key. */
-function makeEvents(
-  core: LimiterCore,
-  asks: readonly PolicyAsk[],
-  common: Pick<ChangeEvent, 'what' | 'by' | 'reason'>,
-): ReadonlyMap<PolicyAsk, KeyEvent> {
-  const first = asks.filter(({ want }, i) => asks.findIndex((ask) => ask.want === want) === i);
-  return new Map(
-    first.map((ask) => {
-      const { limit, subject: key } = ask.want;
-      const event = { ...common, limit: core.nameInTimeline(limit), key, endAtMs: null, before: null, after: null };
-      return [ask, { event, written: [makeEventName(), writeEvent(event).slice(1)] }];
-    }),
-  );
 }
 
 /** Describes what a key has used, and how long it is blocked: `5 of 5 used, blocked for 10m`. */

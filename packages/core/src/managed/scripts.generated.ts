@@ -26,15 +26,19 @@ return reply`,
 };
 
 export const write: { readonly source: string; readonly sha1: string } = {
-  sha1: '7fd32e0323276102e8ebd5e6223745089fbad713',
-  source: String.raw`local function add_event(key, now, name, text)
-  local lines, last, week_ms = redis.pcall("GET", key) or "", 0, 604800000
+  sha1: 'af1012562e34eba67e3188b13bf55a69807cdc29',
+  source: String.raw`local function add_events(key, now, first, last)
+  local lines, week_ms = redis.pcall("GET", key) or "", 604800000
   if type(lines) == "string" then
-    lines = string.format('%.0f %s {"atMs":%.0f,%s\n', now + week_ms, name, now, text) .. lines
-    for _ = 1, 1000 do
-      last = last and string.find(lines, "\n", last + 1, true)
+    local added, cut = {}, 0
+    for i = last - 1, first, -2 do
+      added[#added + 1] = string.format('%.0f %s {"atMs":%.0f,%s\n', now + week_ms, ARGV[i], now, ARGV[i + 1])
     end
-    redis.pcall("SET", key, string.sub(lines, 1, math.min(last or #lines, 1048576)), "PX", week_ms)
+    lines = table.concat(added) .. lines
+    for _ = 1, 1000 do
+      cut = cut and string.find(lines, "\n", cut + 1, true)
+    end
+    redis.pcall("SET", key, string.sub(lines, 1, math.min(cut or #lines, 1048576)), "PX", week_ms)
   end
 end
 local channel, how = ARGV[1], ARGV[2]
@@ -58,7 +62,7 @@ for i = 5, #ARGV, 3 do
     if how == "put" then
       at = math.max(time[1] * 1000 + math.floor(time[2] / 1000), at + 1)
       text = string.format('{"atMs":%.0f,%s', at, text)
-      add_event(KEYS[4], at, ARGV[3], ARGV[4])
+      add_events(KEYS[4], at, 3, 4)
     end
     if written > 0 then
       revision = revision + 1

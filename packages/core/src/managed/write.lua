@@ -33,7 +33,7 @@ for i = 5, #ARGV, 3 do
     if how == "put" then
       at = math.max(time[1] * 1000 + math.floor(time[2] / 1000), at + 1)
       text = string.format('{"atMs":%.0f,%s', at, text)
-      add_event(KEYS[4], at, ARGV[3], ARGV[4])
+      add_events(KEYS[4], at, 3, 4)
     end
     if written > 0 then
       revision = revision + 1

@@ -46,6 +46,16 @@ describe('the rights of the guide', () => {
     expect([STORE, FOLLOWER, NOTIFIED, CHANGER, MEMBER].map((rights) => rights.length)).toEqual([8, 5, 2, 9, 9]);
   });
 
+  it('may leave out the key of the timeline, which then has no edit of this process', async () => {
+    const store = closeLater(redisStore(await userWith(['~sluice:{*}:api', ...STORE.slice(1)]), { prefix: 'sluice' }));
+    const limiter = createLimiter({ name: 'api', limit: 1, window: '1m', store, onStoreError: 'throw' });
+    await limiter.block('eve', '1m', { by: 'ann' });
+
+    expect((await limiter.peek('eve')).outcome).toBe('blocked');
+    expect(await redis.admin.exists('sluice:{#policies}:events')).toBe(0);
+    await limiter.close();
+  });
+
   it('are enough for every policy, and for every edit of its keys', async () => {
     const store = closeLater(redisStore(await userWith(STORE), { prefix: 'sluice' }));
     const make = ([name, policy]: [string, Policy]): Limiter =>

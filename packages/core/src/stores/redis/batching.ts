@@ -1,3 +1,4 @@
+import { getMessage } from '../../errors.ts';
 import type { Ask, Op } from '../store.ts';
 import { Call, type Caller } from './call.ts';
 import { hashTag } from './cluster.ts';
@@ -11,6 +12,8 @@ export class Batching {
   readonly #scripts: ScriptRunner;
   readonly #prefix: string;
   readonly #isCluster: boolean;
+  /** Whether scripts may write the timeline, which is in another slot of a cluster, and needs a permission of its own. */
+  #tellsEvents: boolean;
   /** For each tag, the last call that still takes requests. */
   #byTag = new Map<string, Call>();
   #calls: Call[] = [];
@@ -21,6 +24,7 @@ export class Batching {
     this.#scripts = scripts;
     this.#prefix = prefix;
     this.#isCluster = isCluster;
+    this.#tellsEvents = !isCluster;
   }
 
   add(op: Op, asks: readonly Ask[], caller: Caller): void {
@@ -49,7 +53,8 @@ export class Batching {
 
   #send(call: Call): void {
     this.#inFlight++;
-    const { script, keys, args } = call.write(this.#prefix, !this.#isCluster);
+    const tellsEvents = this.#tellsEvents;
+    const { script, keys, args } = call.write(this.#prefix, tellsEvents);
     this.#scripts.run(script, keys, args).then(
       (reply) => {
         this.#inFlight--; // before the callers ask for more
@@ -57,7 +62,11 @@ export class Batching {
       },
       (error: unknown) => {
         this.#inFlight--;
-        call.reject(error);
+        // Refused before anything was done, perhaps only because of the timeline.
+        if (tellsEvents && args.length > 2 && /\b(NOPERM|CROSSSLOT)\b/.test(getMessage(error))) {
+          this.#tellsEvents = false;
+          this.#send(call);
+        } else call.reject(error);
       },
     );
   }

@@ -1158,16 +1158,20 @@ local slots = {
 local families = { f = window, i = interval, t = debt, l = debt, s = blocks, c = counter, g = slots, h = slots }
 local tells_figures = string.find(ARGV[1], "[gh]") ~= nil
 
--- Adds an event to the lines of the timeline, as events/put-lines.lua writes them: the newest first, at most a thousand and
--- a megabyte. What makes this fail is no reason to fail the change: the process writes the event later.
-local function add_event(key, now, name, text)
-  local lines, last, week_ms = redis.pcall("GET", key) or "", 0, 604800000
+-- Adds events, each of two arguments, to the lines of the timeline, as events/put-lines.lua writes them: the newest first, at
+-- most a thousand and a megabyte. What makes this fail is no reason to fail the change: the process writes them later.
+local function add_events(key, now, first, last)
+  local lines, week_ms = redis.pcall("GET", key) or "", 604800000
   if type(lines) == "string" then
-    lines = string.format('%.0f %s {"atMs":%.0f,%s\n', now + week_ms, name, now, text) .. lines
-    for _ = 1, 1000 do
-      last = last and string.find(lines, "\n", last + 1, true)
+    local added, cut = {}, 0
+    for i = last - 1, first, -2 do
+      added[#added + 1] = string.format('%.0f %s {"atMs":%.0f,%s\n', now + week_ms, ARGV[i], now, ARGV[i + 1])
     end
-    redis.pcall("SET", key, string.sub(lines, 1, math.min(last or #lines, 1048576)), "PX", week_ms)
+    lines = table.concat(added) .. lines
+    for _ = 1, 1000 do
+      cut = cut and string.find(lines, "\n", cut + 1, true)
+    end
+    redis.pcall("SET", key, string.sub(lines, 1, math.min(cut or #lines, 1048576)), "PX", week_ms)
   end
 end
 
@@ -1279,7 +1283,7 @@ while at <= #runs do
         if not readable then
           bad = true
           value = "!"
-          is_done = false
+          is_done = is_done and op < 3
         end
       end
       if not tells_figures then
@@ -1344,7 +1348,7 @@ while at <= #runs do
     key = key + keys
   end
 end
-for i = 4, is_done and #ARGV or 0, 2 do
-  add_event(KEYS[#KEYS], now, ARGV[i], ARGV[i + 1])
+if is_done and ARGV[4] then
+  add_events(KEYS[#KEYS], now, 4, #ARGV)
 end
 return table.concat(reply, "\n")

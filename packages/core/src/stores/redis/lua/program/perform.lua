@@ -108,7 +108,7 @@ while at <= #runs do
         if not readable then
           bad = true
           value = "!" -- only values
-          is_done = false -- only all
+          is_done = is_done and op < 3 -- only all
         end
       end
       if not tells_figures then -- only all
@@ -194,7 +194,7 @@ while at <= #runs do
     key = key + keys
   end
 end
-for i = 4, is_done and #ARGV or 0, 2 do -- only all
-  add_event(KEYS[#KEYS], now, ARGV[i], ARGV[i + 1]) -- only all
+if is_done and ARGV[4] then -- only all
+  add_events(KEYS[#KEYS], now, 4, #ARGV) -- only all
 end -- only all
 return table.concat(reply, "\n")
