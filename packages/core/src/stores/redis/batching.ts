@@ -62,7 +62,7 @@ export class Batching {
       },
       (error: unknown) => {
         this.#inFlight--;
-        // Refused before anything was done, perhaps only because of the timeline.
+        // Rejected before it did anything, perhaps only because of the timeline.
         if (tellsEvents && args.length > 2 && /\b(NOPERM|CROSSSLOT)\b/.test(getMessage(error))) {
           this.#tellsEvents = false;
           this.#send(call);
