@@ -12,7 +12,6 @@ type Fields = Plan['fields'];
 export function addFields(response: Response, fields: Fields, exposes: boolean): Response {
   // An upgrade or an error has no fields.
   if (fields.length === 0 || response.status < 200) return response;
-  if (!exposes && !fields.some((field) => isMissing(response, field))) return response;
   try {
     // Without a body it may be a constant, which is returned for other requests too.
     if (response.body !== null) return writeFields(response, fields, exposes);
@@ -22,18 +21,12 @@ export function addFields(response: Response, fields: Fields, exposes: boolean):
   return writeFields(copyResponse(response), fields, exposes);
 }
 
-/** Whether a field is still to be added. Responses that a context of Hono created already have it. */
-function isMissing({ headers }: Response, { name, value, append }: Fields[number]): boolean {
-  const before = headers.get(name);
-  return before === null || (append && !`, ${before}, `.includes(`, ${value}, `));
-}
-
 function writeFields(response: Response, fields: Fields, exposes: boolean): Response {
   const { headers } = response;
-  for (const field of fields) {
-    if (!isMissing(response, field)) continue;
-    const before = headers.get(field.name);
-    headers.set(field.name, before === null ? field.value : `${field.value}, ${before}`);
+  for (const { name, value, append } of fields) {
+    const before = headers.get(name);
+    if (before === null) headers.set(name, value);
+    else if (append) headers.set(name, `${value}, ${before}`);
   }
   if (exposes) expose(response, fields);
   return response;

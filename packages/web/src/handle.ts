@@ -17,19 +17,26 @@ export function limitHandler(handler: Handler, { requests, glue, open }: Limits)
   };
 }
 
-/** What a handler returns, with header fields, or the denial. A promise only if the decision or the handler returns one. */
+/**
+ * What a handler returns, with header fields, or the denial. A promise only if the decision or the handler returns one.
+ *
+ * @param add - Adds the fields to the response of the handler.
+ */
 export function limitExchange<Req extends object>(
   exchange: Exchange<Req>,
   requests: RequestLimiter,
   glue: Glue<Req>,
   handle: (plan: Plan) => unknown,
+  add: typeof addFields = addFields,
 ): unknown {
   const { request } = exchange;
   if (requests.followsResponses) exchange.watch();
   const proceed = (plan: Plan): unknown => {
     if (plan.info !== undefined) glue.record(request, plan.info);
     if (plan.denial !== undefined || plan.isGone) return deny(exchange, plan, glue);
-    return mapMaybe(handle(plan), (result) => withFields(result, plan));
+    return mapMaybe(handle(plan), (result) =>
+      isResponse(result) ? add(result, plan.fields, plan.settings?.cors === true) : result,
+    );
   };
   try {
     const ended = mapMaybe(mapMaybe(requests.plan(request, exchange), proceed), (result) => end(result, exchange));
@@ -47,14 +54,10 @@ export function checkRequest(request: unknown): void {
   );
 }
 
-function withFields(result: unknown, { fields, settings }: Plan): unknown {
-  return isResponse(result) ? addFields(result, fields, settings?.cors === true) : result;
-}
-
 function end(result: unknown, exchange: Exchange): unknown {
   exchange.leave();
   if (isResponse(result)) return exchange.endWith(result);
-  exchange.endWith(new Response()); // nothing, from a handler of Bun that has upgraded the request
+  exchange.endWith(new Response()); // Bun's handler has upgraded the request, or Hono's context is unfinished
   return result;
 }
 

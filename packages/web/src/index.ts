@@ -1,4 +1,4 @@
 export * from '@sluice/core';
-export * from './words.ts';
+export * from './shared-exports.ts';
 export type { RateLimitOptions, WebOptions } from './options.ts';
 export { createRateLimit, rateLimit, type Checked, type RateLimit } from './rate-limit.ts';

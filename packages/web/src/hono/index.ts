@@ -1,3 +1,3 @@
 export * from '@sluice/core';
-export * from '../words.ts';
+export * from '../shared-exports.ts';
 export { createRateLimit, rateLimit, type RateLimitMiddleware, type RateLimitOptions } from './rate-limit.ts';

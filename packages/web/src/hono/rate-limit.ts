@@ -10,6 +10,7 @@ import {
 } from '@sluice/core/http';
 import type { Context, Env, MiddlewareHandler, Next } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { addFields } from '../add-fields.ts';
 import { parseAddress, withAddress, type AddressOption } from '../addresses.ts';
 import type { Glue } from '../deny.ts';
 import { Exchange } from '../exchange.ts';
@@ -64,19 +65,22 @@ export function rateLimit(options: object): RateLimitMiddleware {
     (c) => Exchange.of(c) ?? open(c, false),
   );
   const requests = limitRequests(options, framework, ['address']);
-  const middleware = async (c: Context, next: Next): Promise<undefined> => {
-    const handle = async ({ fields }: Plan): Promise<Response | undefined> => {
-      // Where the context creates the response, this is all: a look at the body would cost @hono/node-server more than all
-      // else. The others lose these fields, and get them later.
-      for (const { name, value, append } of fields) c.header(name, value, { append });
+  const middleware = async (c: Context, next: Next): Promise<Response | undefined> => {
+    const handle = async ({ fields, settings }: Plan): Promise<Response | undefined> => {
+      // So a response that the context creates has them. Adding them later takes a look at its body, which would cost
+      // @hono/node-server more than all else.
+      for (const { name, value, append } of fields) {
+        if (append && settings?.cors !== true) c.header(name, value, { append });
+      }
       await next(); // its errors have become responses here, unless they are no errors of JavaScript
       return c.finalized ? c.res : undefined;
     };
     try {
-      const response = (await limitExchange(open(c, true), requests, glue, handle)) as Response | undefined;
-      if (response === undefined || response === c.res) return;
+      const response = (await limitExchange(open(c, true), requests, glue, handle, addMissing)) as Response | undefined;
+      if (response === undefined || response === c.res) return undefined;
       c.res = undefined; // Hono would add its fields to the response, which has them
       c.res = response;
+      return response;
     } catch (error) {
       if (error instanceof RateLimitError) prepare(c, error);
       throw error;
@@ -93,6 +97,13 @@ export function rateLimit(options: object): RateLimitMiddleware {
 export function createRateLimit(options: Required<AddressOption<Context>>): typeof rateLimit {
   return withAddress(rateLimit, options);
 }
+
+/** Adds fields that a response does not have yet: those that the context creates have what was set before. */
+const addMissing: typeof addFields = (response, fields, exposes) => {
+  const isSet = ({ name, value, append }: Plan['fields'][number]): boolean =>
+    append && `, ${response.headers.get(name) ?? ''}, `.includes(`, ${value}, `);
+  return addFields(response, exposes ? fields : fields.filter((field) => !isSet(field)), exposes);
+};
 
 const glue: Glue<Context> = {
   record(c, info) {
