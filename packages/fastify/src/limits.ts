@@ -27,6 +27,8 @@ interface Scope {
 interface Registered {
   readonly app: FastifyInstance;
   readonly options: SluiceOptions | false;
+  /** Where they were given, for errors. */
+  readonly from: string;
   /** The default name of its limit. */
   readonly name: string;
   scope: Scope | undefined;
@@ -108,16 +110,16 @@ export class Limits {
   }
 
   /** @throws PolicyError if the plugin is registered in this scope already. */
-  addScope(app: FastifyInstance, options: SluiceOptions | false): void {
+  addScope(app: FastifyInstance, options: SluiceOptions | false, from: string): void {
     if (Object.hasOwn(app, REGISTERED)) {
-      const what = 'the plugin is registered twice in one scope, where only one limit can decide';
+      const what = 'the plugin is registered twice in one scope, or beside its config, and only one limit can decide';
       throw new PolicyError('limits', `${what}; write both limits as entries of limits`, 'SLUICE_OPTION_INVALID');
     }
     const count = this.#scopesAt.get(app.prefix) ?? 0;
     const isOutermost = around(app) === Object.prototype;
     const name = isOutermost ? 'default' : nameForScope(`scope ${app.prefix} ${String(count)}`);
     this.#scopesAt.set(app.prefix, count + 1);
-    (app as ScopeOfFastify)[REGISTERED] = { app, options, name, scope: undefined };
+    (app as ScopeOfFastify)[REGISTERED] = { app, options, from, name, scope: undefined };
     this.prepareLater(() => this.limitAt(app));
   }
 
@@ -157,9 +159,9 @@ export class Limits {
     return (registered.scope ??= this.#within(this.#scopeOf(around(registered.app)), registered));
   }
 
-  #within(outer: Scope, { app, options, name }: Registered): Scope {
+  #within(outer: Scope, { app, options, from, name }: Registered): Scope {
     if (options === false) return { options: outer.options, limit: undefined };
-    return atPlace(`app.register(sluice)${app.prefix === '' ? '' : ` under ${app.prefix}`}`, () => {
+    return atPlace(`${from}${app.prefix === '' ? '' : ` under ${app.prefix}`}`, () => {
       const inherited = inheritOptions(outer.options, options, OWN_OPTIONS);
       const limit = hasLimit(options) ? this.#make(inherited, OWN_OPTIONS, () => name) : outer.limit;
       return { options: inherited, limit, given: options };

@@ -89,7 +89,7 @@ export const sluice: SluicePlugin = fp(register, { fastify: '5.x', name: '@sluic
 // eslint-disable-next-line @typescript-eslint/require-await
 async function register(app: FastifyInstance, options: SluiceOptions): Promise<void> {
   const limits = findLimits(app) ?? install(app);
-  limits.addScope(app, options);
+  limits.addScope(app, options, 'app.register(sluice)');
 }
 
 /** Adds hooks that see all requests of a scope and of scopes inside. The route of a request determines its limit. */
@@ -100,7 +100,7 @@ function install(app: FastifyInstance): Limits {
   app.decorateRequest('rateLimit', undefined);
   app.decorate('rateLimit', rateLimit);
   app.addHook('onRegister', (scope, { config }) => {
-    if (config?.rateLimit !== undefined) limits.addScope(scope, config.rateLimit);
+    if (config?.rateLimit !== undefined) limits.addScope(scope, config.rateLimit, 'config.rateLimit of a scope');
   });
   app.addHook('onRoute', function (route) {
     const place = getRoutePlace(route.method, route.url);

@@ -259,6 +259,10 @@ describe('a mistake', () => {
       'app.register(sluice) under /api has no option "stor"',
       (app) => app.register(async (scope) => scope.register(sluice, { stor: 5 } as never), { prefix: '/api' }),
     ],
+    [
+      'config.rateLimit of a scope under /api has no option "polcy"',
+      (app) => app.register(async () => undefined, { prefix: '/api', config: { rateLimit: { polcy: 5 } as never } }),
+    ],
     ['the plugin is registered twice in one scope', (app) => app.register(sluice, { policy: two })],
   ])('fails the start, and the error names the place: %s', async (message, make) => {
     const app = await limited({ policy: ten, name: 'api' });
