@@ -25,14 +25,7 @@ export interface RedisServer extends Omit<RunningProgram, 'restart'> {
    * Starts it again on the same port with the same arguments, killing it first if it still runs. It is then empty,
    * unless its arguments or files preserve data.
    */
-  restart(options?: RestartOptions): Promise<void>;
-}
-
-export interface RestartOptions {
-  /** Further arguments, this time. */
-  args?: readonly string[];
-  /** The reply to wait for: by default, that it is ready; otherwise, that it is still loading its data. */
-  until?: '+PONG' | '-LOADING';
+  restart(): Promise<void>;
 }
 
 export interface RedisServerOptions {
@@ -74,7 +67,7 @@ export async function startRedis(
     resume() {
       process.kill(server.pid, 'SIGCONT');
     },
-    restart: ({ args: more, until = '+PONG' }: RestartOptions = {}) => restart(more, () => answers(until, port, tls)),
+    restart: () => restart(),
   });
 }
 
@@ -93,16 +86,16 @@ export async function startServer(
   const path = findProgram('redis-server', 'valkey-server');
   if (path === undefined)
     throw new Error('no redis-server or valkey-server: run `node scripts/setup/test-tools.mjs`, or set REDIS_SERVER');
-  return startProgram(path, args, () => answers('+PONG', port, tls), { folder });
+  return startProgram(path, args, () => answersPing(port, tls), { folder });
 }
 
-/** Whether the reply to PING begins with this. */
-async function answers(expected: string, port: number, tls: boolean): Promise<boolean> {
+/** Whether it replies to PING that it is ready. */
+async function answersPing(port: number, tls: boolean): Promise<boolean> {
   const socket = tls
     ? connectTls({ port, host: '127.0.0.1', ca: tlsFixture.ca })
     : connect({ port, host: '127.0.0.1' });
   socket.setTimeout(5_000, () => socket.destroy());
   socket.write('PING\r\n');
-  for await (const reply of socket) return String(reply).startsWith(expected);
+  for await (const reply of socket) return String(reply).startsWith('+PONG');
   return false;
 }

@@ -46,7 +46,9 @@ beforeAll(async () => {
 /** Whether an operation takes a body, as the document says. */
 function accepts(name: string, body: unknown): boolean {
   const path = `doc#/paths/${`/v1/${name}`.replaceAll('/', '~1')}/post`;
-  return ajv.getSchema(`${path}/requestBody/content/application~1json/schema`)?.(body) === true;
+  const validate = ajv.getSchema(`${path}/requestBody/content/application~1json/schema`);
+  if (validate === undefined) throw new Error(`the document does not describe ${name}`);
+  return validate(body) === true;
 }
 
 /** A service each of whose answers is held to the document, and each body that it takes. */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { useRedis } from '@sluice/testkit';
-import { redisStore, slidingLog, slidingWindow, tokenBucket, type Policy } from '../../../src/index.ts';
+import { fixedWindow, redisStore, slidingLog, slidingWindow, tokenBucket, type Policy } from '../../../src/index.ts';
 import { SCRIPTS } from '../../../src/stores/redis/lua/generated/scripts.generated.ts';
 import type { Answer, Ask, Op } from '../../../src/stores/store.ts';
 import { allowed, ask, five, remaining } from './asks.ts';
@@ -63,6 +63,25 @@ describe('what one turn of the event loop asks for', () => {
     expect(allowed(...answers)).not.toContain(false);
     for (const call of calls) expect(Number(call.split(' ')[1])).toBeLessThanOrEqual(most);
   });
+
+  it.each<[string, Policy, number]>([
+    ['all fit', fixedWindow({ limit: 50, window: '10m' }), 600_000],
+    ['some do not fit', fixedWindow({ limit: 5, window: '10m' }), 600_000],
+    ['they may overdraw', tokenBucket({ capacity: 50, refill: 1, every: '1m', overdraft: 1 }), 20 * 60_000],
+    ['they lengthen what is there', tokenBucket({ capacity: 5, refill: 1, every: '5m' }), 25 * 60_000],
+  ])(
+    'of equal requests leaves a key that does not expire before its state ends: %s',
+    async (_what, policy, endsInMs) => {
+      const { store } = opened();
+      const takes = async (count: number): Promise<unknown> =>
+        Promise.all(Array.from({ length: count }, async () => store.perform('take', [ask('ann', policy)])));
+
+      await takes(2);
+      await takes(18);
+
+      expect(await redis.admin.pttl('sluice:{ann}:default')).toBeGreaterThan(endsInMs - 60_000);
+    },
+  );
 
   it('leaves while other calls are in flight, and with the store that is closed', async () => {
     const { store, perform } = opened();

@@ -4,7 +4,7 @@ import { Cluster } from 'ioredis';
 import { Cluster as Cluster5 } from 'ioredis-5';
 import { createCluster } from 'redis';
 import { startRedisCluster, STORE_USER, until, useClosing, type RedisCluster } from '@sluice/testkit';
-import { concurrency, fixedWindow, memoryStore, redisStore, type RedisStore } from '../../../src/index.ts';
+import { concurrency, fixedWindow, memoryStore, redisStore, tokenBucket, type RedisStore } from '../../../src/index.ts';
 import { performOnNodes, hashTag } from '../../../src/stores/redis/cluster.ts';
 import type { Answer, Ask, Op } from '../../../src/stores/store.ts';
 import { useWarnings } from '../../use-warnings.ts';
@@ -16,11 +16,13 @@ class Nodes {
   readonly memory = memoryStore();
   readonly asked: string[] = [];
   readonly failing = new Set<string>();
+  onAsk: (op: Op, subject: string) => void = () => undefined;
 
   readonly perform = async (op: Op, asks: readonly Ask[]): Promise<Answer> => {
     const subject = hashTag(asks[0]?.key ?? '');
     this.asked.push(`${op} ${subject}`);
     await new Promise(setImmediate);
+    this.onAsk(op, subject);
     if (this.failing.has(`${op} ${subject}`)) throw new Error(`${subject} is away`);
     return this.memory.perform(op, asks);
   };
@@ -55,6 +57,19 @@ describe('a decision over keys of several nodes', () => {
       [1, 5, 0],
     ]);
     expect(await nodes.left(ALL)).toBe(5);
+  });
+
+  it('gives back what it took when a key denies after all', async () => {
+    const nodes = new Nodes();
+    const bucket = ask('ann', tokenBucket({ capacity: 5, refill: 1, every: '1h' }), 2);
+    nodes.onAsk = (op, subject) => {
+      if (`${op} ${subject}` === 'take all') nodes.memory.perform('take', [{ ...ALL, cost: 5 }]); // by another process
+    };
+
+    const { figures } = await nodes.decide(bucket, ALL);
+
+    expect(figures.map((of) => of[0])).toEqual([1, 0]);
+    expect(await nodes.left(bucket)).toBe(5);
   });
 
   it('gives back no slot that its holder had before', async () => {
