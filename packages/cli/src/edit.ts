@@ -54,7 +54,8 @@ export function addKeyEdits(sluice: Command): void {
         '--limit <name>',
         'the limiter, as limiter:policy one of its policies, a managed policy, or with --service a limit of the service (default: all in which Redis has the key)',
       );
-    if (edit === 'block') command.requiredOption('--for <duration>', 'how long, such as 10m');
+    if (edit === 'block')
+      command.requiredOption('--for <duration>', 'how long, such as 10m; without a unit, milliseconds');
     const reason = ['--reason <text>', 'why; printed with the change'] as const;
     if (edit === 'block') command.requiredOption(...reason);
     else command.option(...reason);

@@ -17,7 +17,7 @@ export interface LimitEvent {
   readonly limit: string;
   /** The key (a long one as `#` and its hash), or an override's prefix with `*` after it. Null if there is none. */
   readonly key: string | null;
-  /** What applied before and after, in words, such as `fixedWindow 100 per 1m`. Null: nothing. */
+  /** What applied before and after, in words, such as `fixedWindow 100 per 1m`. Null: nothing, or unknown. */
   readonly before: string | null;
   readonly after: string | null;
   /** Who did it, and why; for an outage, the last failure. Null if not given. */

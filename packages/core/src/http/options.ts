@@ -69,8 +69,8 @@ export interface PerLimitOptions<Request, Response = unknown> {
 
 /**
  * A policy; several policies, all of which must allow; the result of `managed()` or `policyOf()`; or a function that
- * chooses one of these for a request. The policies of a function need names: outside `limits`, different names never share
- * state.
+ * chooses one of these for a request. The policies of a function need names: different names never share state, except
+ * in `limits`, where the policies of an entry share a count.
  */
 export type PolicyOption<Request, Response = unknown> =
   Policy | readonly Policy[] | MarkedPolicy | OfRequest<Request, Response, Policy | readonly Policy[] | MarkedPolicy>;

@@ -66,7 +66,7 @@ export class Place {
   constructor(options: object, reader: AnyReader, ownOptions: readonly string[] = []) {
     const given = Object(options) as object; // whatever it is
     if ('_events' in given || 'res' in given) {
-      const what = 'rateLimit takes options and returns the handler, got a request';
+      const what = 'rateLimit takes options and returns the handler, got a request or an application';
       const instead = 'write rateLimit({ limit: 100, window: "1m" }) where it is used';
       throw new PolicyError('rateLimit', `${what}; ${instead}`, 'SLUICE_OPTION_INVALID');
     }

@@ -221,9 +221,9 @@ export interface Limiter<Key = string> {
 
   /**
    * Clears what the key has used. A block stays. One round trip. `block`, `unblock`, and a `reset` with `by` or
-   * `reason`, also write an event of the timeline (see `readEvents`): in Redis in the same script, in a cluster in a
-   * second call, which anywhere adds what was used before and after. All three also change the local fallback. Rejects
-   * like `consume` for an invalid key, and with StoreError if the store fails; after `SLUICE_STORE_TIMEOUT` the
+   * `reason`, are also events of the timeline (see `readEvents`). A store in Redis writes one in the script of the edit,
+   * and adds what was used before and after in a second call; in a cluster, that call writes all of it. All three also
+   * change the local fallback. Rejects like `consume` for an invalid key, and with StoreError if the store fails; after `SLUICE_STORE_TIMEOUT` the
    * change may have been made.
    */
   reset(key: Key, options?: EditOptions): Promise<void>;

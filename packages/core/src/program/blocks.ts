@@ -27,9 +27,11 @@ const UNITS = 3;
 /** How long blocks are kept (the longest window among the policies that take turns), and that policy's limit. */
 const KEPT = 4;
 const ALLOWED = 5;
-/** Then the units of earlier blocks, newest first. Each ends LENGTH before the one listed before it, */
+/**
+ * Then the units of earlier blocks, newest first. Each ends LENGTH before the one listed before it or, after a negative
+ * number n, -n milliseconds before the start of the open one.
+ */
 const OLDER = 6;
-// or, after a negative number n, -n milliseconds before the start of the open one.
 const MAX_NUMBERS = 500;
 /**
  * In a state with at least this many numbers, a policy with a shorter window merges blocks that it does not need

@@ -55,10 +55,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return new BoundedStore(maxKeys, clock ?? makeLocalClock());
 }
 
-/** After this many requests, the walk over old keys goes on by a third as many keys, */
+/** After this many requests, the walk over old keys goes on by a third as many keys. */
 const REQUESTS_PER_WALK = 21;
 const REQUESTS_PER_KEY = 3;
-/** and by more than two for each key added meanwhile, so that expired keys are removed faster than new ones arrive. */
+/** It goes on by more than two for each key added meanwhile, so that keys are removed faster than new ones arrive. */
 const KEYS_PER_ADDED = 2.5;
 
 class BoundedStore implements MemoryStore {

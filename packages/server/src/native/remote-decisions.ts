@@ -19,10 +19,10 @@ interface Given {
   readonly asks: readonly Ask[];
 }
 
-// The body: { "policies": [...], "requests": [{ "op": "take", "asks": [[key, policy, cost, holder, until]] }] }, where
-// a policy is given by its place in the list. The answer: { "answers": [{ "atMs", "figures" } or { "error" }] }.
 /**
- * Serves `remoteStore`. Its keys are in a separate space for each token, apart from those of the limits in the file.
+ * Serves `remoteStore`. Its keys are in a separate space for each token, apart from those of the limits in the file. The
+ * body: `{ "policies": [...], "requests": [{ "op": "take", "asks": [[key, policy, cost, holder, until]] }] }`, where a
+ * policy is given by its place in the list. The answer: `{ "answers": [{ "atMs", "figures" } or { "error" }] }`.
  *
  * @param authorization - The field of the request.
  */

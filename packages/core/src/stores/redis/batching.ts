@@ -62,8 +62,8 @@ export class Batching {
       },
       (error: unknown) => {
         this.#inFlight--;
-        // Rejected before it did anything, perhaps only because of the timeline.
-        if (tellsEvents && args.length > 2 && /\b(NOPERM|CROSSSLOT)\b/.test(getMessage(error))) {
+        // Rejected before it ran, perhaps only because of the timeline. An error inside of the script names the script.
+        if (tellsEvents && args.length > 2 && /\b(NOPERM|CROSSSLOT)\b(?!.*\bscript\b)/s.test(getMessage(error))) {
           this.#tellsEvents = false;
           this.#send(call);
         } else call.reject(error);

@@ -4,8 +4,8 @@
 --          alone: op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and for
 --          each of these the index of its policy, its cost and its holder. A policy alone: a unit is taken from each key
 -- ARGV[3]  only in tests: the instant
--- ARGV[4]  of edits that the timeline tells, as are those after it: the name of an event, then its text, which begins after -- only all
---          the instant. The last key is then that of the timeline's lines -- only all
+-- ARGV[4]  and on: the events of edits, in pairs: a name, and the text from after the instant. The last key is then the -- only all
+--          timeline's list. If a value of any edit is no state, no event is written: the process writes the others later -- only all
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
 -- A value is the letter of its kind, 1 for this format, and whole numbers with commas between. If the key is blocked, the
