@@ -93,7 +93,7 @@ test('an operator finds a key, blocks and unblocks it, and sees that in the list
   await state.getByText('Unblock …').click();
   await form(page).getByLabel('Reason').fill('talked to them');
   await form(page).getByRole('button', { name: 'Unblock', exact: true }).click();
-  await state.getByText('Block …').waitFor();
+  await state.getByText('Unblock …').waitFor({ state: 'detached' });
   assert.equal((await limiter.peek('ann')).outcome, 'denied');
   await page.getByText(/block ann of api: .*blocked for 1d, by ann \(floods\)/).waitFor();
   assert.deepEqual(
@@ -198,6 +198,7 @@ for (const [name, options] of [
 
 test('a key is blocked from its row, which is what happened to this key by this limit', async () => {
   await denied(page).getByRole('button', { name: 'Block bob' }).click();
+  await oneKey(page).getByRole('heading', { name: /^bob/ }).waitFor();
   await form(page).getByLabel('Reason').fill('guesses passwords');
   await page.keyboard.press('Enter');
   await oneKey(page)
