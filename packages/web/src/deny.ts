@@ -7,7 +7,7 @@ import { copyResponse, isResponse } from './responses.ts';
 /** For a request whose client left while it waited; never received. */
 const CLIENT_LEFT = 499;
 
-/** What differs between fetch handlers and frameworks of them. */
+/** What differs between plain fetch handlers and Hono. */
 export interface Glue<Req> {
   /** Puts the key and the decision where handlers look for them. */
   record(request: Req, info: RateLimitInfo): void;
