@@ -81,6 +81,8 @@ async function runServer(place, cwd, [command, ...args], { port, commands }) {
       const exited = once(server, 'exit');
       process.kill(-server.pid, 'SIGKILL');
       await exited;
+      // What the killed command had started may listen a little longer.
+      spawnSync('bash', ['-c', `while (: </dev/tcp/127.0.0.1/${port}) 2>&-; do sleep 0.02; done`], { timeout: 10_000 });
     }
   }
   return problems;
